@@ -7,6 +7,9 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .
+# The repository is not part of the build; `--build-arg GALATEA_COMMIT=$(git rev-parse HEAD)` names
+# the commit.
+ARG GALATEA_COMMIT=
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/src/target \
     cargo build --release --locked --package galatea \

@@ -65,7 +65,10 @@ pub use self::{
     partition::{Partition, ROOM_PARTITIONS, room_partition},
     step::{JournalStep, StepStore},
     turn::{FinishedMessage, NewDelivery, TurnRecord},
-    usage::{Block, BlockKind, BlockStore, Holder, UsageStore, UsageTotal},
+    usage::{
+        Block, BlockKind, BlockStore, Holder, SharedSum, SharedTotal, SharedUse, UsageStore,
+        UsageTotal,
+    },
 };
 
 /// The part of a store that plugin code sees: memories, people and places, relationships and tasks.

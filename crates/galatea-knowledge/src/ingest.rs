@@ -15,7 +15,7 @@ use crate::{
     library::Library,
     pieces::Pieces,
     problem::Problem,
-    rows::{READING, Record, Stored, document_id, fragments, shared_agent},
+    rows::{READING, Record, Stored, fragments, shared_agent},
     scan::{Item, What},
     synced::{Progress, Step},
 };
@@ -43,6 +43,7 @@ pub(crate) struct Outcome {
 pub(crate) async fn item(
     library: &Library,
     item: &Item,
+    id: MemoryId,
     before: Option<Stored>,
     known: &HashMap<MemoryId, Stored>,
     nth: usize,
@@ -51,7 +52,7 @@ pub(crate) async fn item(
     let own = library.parts.identity.id();
     let under = if item.source.shared { shared_agent() } else { own };
     let before = before.unwrap_or_else(|| Stored {
-        id: document_id(under, own, &item.key),
+        id,
         under,
         owner: own,
         record: Record { key: item.key.clone(), ..Record::default() },
@@ -104,6 +105,30 @@ pub(crate) async fn item(
     };
     document.record.problem = problem;
     replace(library, document, new, rows, progress).await
+}
+
+/// What stands for the bytes and the name of a document; none if it cannot be read now.
+pub(crate) async fn digest(library: &Library, item: &Item) -> Option<String> {
+    let read = match item.what {
+        What::File { .. } => read(library, item).await.ok()?,
+        // An address lies where it is, and the lines of a character have one key.
+        What::Lines(_) | What::Url(_) => return None,
+    };
+    Some(hash(&[&read.bytes, read.name.as_bytes()]))
+}
+
+/// Stores that a document lies where this item is. What it says is compared later.
+///
+/// # Errors
+/// Those of the store.
+pub(crate) async fn moved(
+    library: &Library,
+    item: &Item,
+    document: &mut Stored,
+    progress: Progress<'_>,
+) -> Result<()> {
+    document.record.origin = item.source.origin;
+    write(library, document, false, progress).await
 }
 
 /// What was read of a document.

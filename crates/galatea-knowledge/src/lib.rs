@@ -14,6 +14,7 @@ mod format;
 pub mod fuzz;
 mod ingest;
 mod library;
+mod moved;
 mod omitted;
 mod parse;
 mod pieces;

@@ -16,10 +16,11 @@ use std::{
 use crate::{
     child::Parser,
     ingest::{self, Outcome},
+    moved::Matched,
     problem::Problem,
-    rows::{Piece, Stored, document_id, shared_agent},
+    rows::{Piece, Stored, shared_agent},
     scan::{self, Item, Missing, Scan},
-    source::Source,
+    source::{Place, Source},
     synced::{Look, Progress, Step, Synced},
 };
 
@@ -170,39 +171,33 @@ impl Library {
     ) -> Result<Synced> {
         let mut synced =
             Synced { problems: scan.problems(self.parts.clock.now()), ..Synced::default() };
-        let Scan { items, missing, later, .. } = scan;
-        progress(Step::Documents(items.len()));
+        progress(Step::Documents(scan.items.len()));
 
         let mut known: HashMap<MemoryId, Stored> =
             documents.into_iter().map(|document| (document.id, document)).collect();
-        let listed: HashSet<MemoryId> =
-            items.iter().chain(&later).map(|item| self.id(item)).collect();
-        // First what is gone, so that a document that moved is not taken for a copy of itself.
-        let gone: Vec<Stored> = known
-            .values()
-            .filter(|document| !listed.contains(&document.id))
-            .filter(|document| !missing.iter().any(|missing| missing.keeps(document)))
-            .cloned()
-            .collect();
-        for document in gone {
-            known.remove(&document.id);
-            ingest::remove(self, &document, progress).await?;
-            synced.removed += 1;
-        }
+        let mut matched = Matched::by_key(&scan, &mut known);
+        let Scan { items, .. } = scan;
+        matched.rehome(self, &items, &mut known, progress).await?;
+        let ids: Vec<MemoryId> = items.iter().map(|item| matched.id(self, item)).collect();
         let mut done = Vec::with_capacity(items.len());
         for (nth, item) in items.iter().enumerate() {
-            done.push(self.bring_item(item, nth, &mut known, progress).await?);
+            done.push(self.bring_item(item, ids[nth], nth, &mut known, progress).await?);
         }
         // A copy was taken for one of a document that has another text by now.
         for (nth, item) in items.iter().enumerate() {
-            if known.get(&self.id(item)).is_some_and(|copy| copy.lost_its_original(&known)) {
-                done[nth] = self.bring_item(item, nth, &mut known, progress).await?;
+            if known.get(&ids[nth]).is_some_and(|copy| copy.lost_its_original(&known)) {
+                done[nth] = self.bring_item(item, ids[nth], nth, &mut known, progress).await?;
             }
         }
-        for (item, (read, pieces)) in items.iter().zip(done) {
-            if let Some(document) = known.get(&self.id(item)) {
+        for (id, (read, pieces)) in ids.iter().zip(done) {
+            if let Some(document) = known.get(id) {
                 synced.count(&document.record, read, pieces);
             }
+        }
+        // What is gone goes last: until what took its place is read, it is found.
+        for document in matched.gone {
+            ingest::remove(self, &document, progress).await?;
+            synced.removed += 1;
         }
         // Otherwise the first questions would miss what waits for the index of words.
         while !self.parts.store.index_words().await? {
@@ -217,14 +212,14 @@ impl Library {
     async fn bring_item(
         &self,
         item: &Item,
+        id: MemoryId,
         nth: usize,
         known: &mut HashMap<MemoryId, Stored>,
         progress: Progress<'_>,
     ) -> Result<(bool, usize)> {
-        let id = self.id(item);
         let before = known.get(&id).cloned();
         let Outcome { document, read, pieces } =
-            ingest::item(self, item, before, known, nth, progress).await?;
+            ingest::item(self, item, id, before, known, nth, progress).await?;
         known.insert(id, document);
         Ok((read, pieces))
     }
@@ -254,15 +249,30 @@ impl Library {
     pub async fn remove(&self, document: &Stored) -> Result<()> {
         ingest::remove(self, document, &|_| {}).await
     }
-
-    fn id(&self, item: &Item) -> MemoryId {
-        let own = self.parts.identity.id();
-        document_id(if item.source.shared { shared_agent() } else { own }, own, &item.key)
-    }
 }
 
 fn keys(documents: &[Stored]) -> HashSet<String> {
     documents.iter().map(|document| document.record.key.clone()).collect()
+}
+
+impl Scan {
+    /// Whether a document stays although it was not found. One of a path that this machine does not
+    /// have may be of a source that is away, as long as any is.
+    pub(crate) fn keeps(&self, document: &Stored) -> bool {
+        let is_path = !document.record.key.contains("://") && document.record.key != "lines";
+        let away = |missing: &&Missing| !missing.removed;
+        self.missing.iter().any(|missing| missing.keeps(document))
+            || is_path && !self.has(document) && self.missing.iter().any(|m| away(&m))
+    }
+
+    /// Whether a document lies in a folder in which something was found.
+    fn has(&self, document: &Stored) -> bool {
+        let key = Path::new(&document.record.key);
+        self.items.iter().chain(&self.later).any(|item| match &item.source.place {
+            Place::Path(path) => key.starts_with(path),
+            Place::Lines(_) | Place::Url(_) => false,
+        })
+    }
 }
 
 impl Missing {

@@ -1,11 +1,15 @@
 //! Explains why a message was or was not answered, and whether its answer was delivered.
 
+mod own;
+
 use galatea_core::{
     DeliveryId, MemoryId, RemoteId, Result, Source, StepOutcome, Store,
     store::{InboxItem, InboxState, OutboxItem, OutboxState},
     verdict::{Change, Step},
 };
 use serde::Serialize;
+
+use self::own::Own;
 
 /// The message to explain.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,37 +91,59 @@ pub struct ExplainedDelivery {
     pub waits_until: Option<galatea_core::Timestamp>,
 }
 
-/// Explains a message; several when more than one agent has it, none when it never arrived.
+/// Explains a message; several when more than one agent has it, none when it never arrived. For
+/// words of the agent it explains the message that they answer.
 ///
 /// # Errors
 /// Whatever the store says.
 pub async fn explain(store: &dyn Store, query: &ExplainQuery) -> Result<Vec<Explanation>> {
-    let items = match query {
+    let mut items: Vec<InboxItem> = match query {
         ExplainQuery::Memory(id) => store.inbox_item(*id).await?.into_iter().collect(),
         ExplainQuery::Remote { source, room, message } => {
             store.inbox_by_remote(source, room.as_ref(), message).await?
         }
     };
-    let mut all = Vec::with_capacity(items.len());
-    for item in items {
-        let deliveries = match item.turn {
-            Some(turn) => store.deliveries_of(turn).await?,
-            None => Vec::new(),
-        };
-        let lane = match item.state {
-            InboxState::New => {
-                let waiting = store.unfinished_in_room(item.entry.memory.room_id, COUNTED).await?;
-                let ahead = waiting
-                    .iter()
-                    .position(|other| other.entry.memory.id == item.entry.memory.id)
-                    .unwrap_or(waiting.len());
-                Some(Lane { ahead, begun: item.attempts })
+    // A platform may hand over the agent's own words like those of others.
+    if items.iter().all(|item| item.entry.envelope.from_self) {
+        match own::found(store, query).await? {
+            Own::Answer(asked) => {
+                let mut all = Vec::with_capacity(asked.len());
+                for item in asked {
+                    let told = told(store, item).await?;
+                    let summary = format!("{}: {}", own::ANSWER, told.summary);
+                    all.push(Explanation { summary, ..told });
+                }
+                return Ok(all);
             }
-            _ => None,
-        };
-        all.push(Explanation { lane, ..explanation(item, deliveries) });
+            Own::Unasked(explanation) => return Ok(vec![*explanation]),
+            Own::None => {}
+        }
+    }
+    let mut all = Vec::with_capacity(items.len());
+    for item in items.drain(..) {
+        all.push(told(store, item).await?);
     }
     Ok(all)
+}
+
+/// The story of one received message.
+async fn told(store: &dyn Store, item: InboxItem) -> Result<Explanation> {
+    let deliveries = match item.turn {
+        Some(turn) => store.deliveries_of(turn).await?,
+        None => Vec::new(),
+    };
+    let lane = match item.state {
+        InboxState::New => {
+            let waiting = store.unfinished_in_room(item.entry.memory.room_id, COUNTED).await?;
+            let ahead = waiting
+                .iter()
+                .position(|other| other.entry.memory.id == item.entry.memory.id)
+                .unwrap_or(waiting.len());
+            Some(Lane { ahead, begun: item.attempts })
+        }
+        _ => None,
+    };
+    Ok(Explanation { lane, ..explanation(item, deliveries) })
 }
 
 fn explanation(item: InboxItem, deliveries: Vec<OutboxItem>) -> Explanation {
@@ -164,18 +190,19 @@ fn explanation(item: InboxItem, deliveries: Vec<OutboxItem>) -> Explanation {
         steps: verdict.steps,
         change: verdict.change,
         lane: None,
-        deliveries: deliveries
-            .into_iter()
-            .map(|d| ExplainedDelivery {
-                id: d.delivery.id,
-                part: d.delivery.part,
-                waits_until: Some(d.not_before)
-                    .filter(|at| d.state == OutboxState::Pending && *at > d.delivery.created_at),
-                state: d.state,
-                attempts: d.delivery.attempt,
-                remote: d.remote,
-                error: d.error,
-            })
-            .collect(),
+        deliveries: deliveries.into_iter().map(explained).collect(),
+    }
+}
+
+fn explained(d: OutboxItem) -> ExplainedDelivery {
+    ExplainedDelivery {
+        id: d.delivery.id,
+        part: d.delivery.part,
+        waits_until: Some(d.not_before)
+            .filter(|at| d.state == OutboxState::Pending && *at > d.delivery.created_at),
+        state: d.state,
+        attempts: d.delivery.attempt,
+        remote: d.remote,
+        error: d.error,
     }
 }

@@ -3,6 +3,7 @@
 mod agent;
 mod company;
 mod create;
+mod learn;
 mod run;
 mod shared;
 mod spec;

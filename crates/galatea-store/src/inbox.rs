@@ -83,6 +83,9 @@ pub(crate) const BY_ID: Dialects = Dialects::same(item!("WHERE i.id = $1"));
 pub(crate) const BY_REMOTE: Dialects = Dialects::same(item!(
     "WHERE i.source = $1 AND i.remote = $2 AND (i.room_remote = $3 OR $3 IS NULL) ORDER BY i.seq DESC"
 ));
+/// Asked by a command, which may take its time.
+pub(crate) const OF_TURN: Dialects =
+    Dialects::same(item!("WHERE i.turn_id = $1 ORDER BY i.seq DESC LIMIT 8"));
 pub(crate) const TROUBLED: Dialects =
     Dialects::same(item!("WHERE i.state IN ('expired', 'dead') ORDER BY i.seq LIMIT +$1"));
 /// A message that was deleted, or its person forgotten, before it was answered has a verdict and no
@@ -347,6 +350,10 @@ impl InboxStore for Database {
 
     async fn inbox_item(&self, id: MemoryId) -> Result<Option<InboxItem>> {
         self.fetch_one(BY_ID.with(values![id.0])).await?.map(Stored::decode).transpose()
+    }
+
+    async fn inbox_of_turn(&self, turn: TurnId) -> Result<Vec<InboxItem>> {
+        self.all(OF_TURN.with(values![turn.0])).await?.into_iter().map(Stored::decode).collect()
     }
 
     async fn inbox_by_remote(

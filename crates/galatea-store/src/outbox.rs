@@ -85,6 +85,10 @@ pub(crate) const OVERDUE: Dialects = Dialects {
     postgres: item!(overdue!("<> ALL ($3)")),
 };
 pub(crate) const OF_TURN: Dialects = Dialects::same(item!("WHERE turn_id = $1 ORDER BY part"));
+/// Asked by a command, which may take its time.
+pub(crate) const SENT_AS: Dialects = Dialects::same(item!(
+    "WHERE source = $1 AND remote = $2 AND (room_remote = $3 OR $3 IS NULL) ORDER BY seq DESC LIMIT 8"
+));
 pub(crate) const BY_ID: Dialects = Dialects::same(item!("WHERE id = $1"));
 pub(crate) const SELECTED: Dialects = Dialects {
     sqlite: item!("WHERE state IN (SELECT value FROM json_each($1)) ORDER BY seq DESC LIMIT +$2"),
@@ -324,6 +328,17 @@ impl OutboxStore for Database {
 
     async fn deliveries_of(&self, turn: TurnId) -> Result<Vec<OutboxItem>> {
         self.all(OF_TURN.with(values![turn.0])).await?.into_iter().map(Stored::decode).collect()
+    }
+
+    async fn sent_as(
+        &self,
+        source: &Source,
+        room: Option<&RemoteId>,
+        message: &RemoteId,
+    ) -> Result<Vec<OutboxItem>> {
+        let room = room.map(|id| id.as_str().to_owned());
+        let values = values![source.as_str(), message.as_str(), room];
+        self.all(SENT_AS.with(values)).await?.into_iter().map(Stored::decode).collect()
     }
 
     async fn outbox_item(&self, id: DeliveryId) -> Result<Option<OutboxItem>> {

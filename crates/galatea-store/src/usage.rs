@@ -2,14 +2,17 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    AgentId, EntityId, RemoteId, Result, RoomId, Source, Timestamp, WorldId,
-    store::{Amount, Block, BlockKind, BlockStore, Day, Holder, UsageRow, UsageStore, UsageTotal},
+    AgentId, EntityId, Error, ErrorKind, RemoteId, Result, RoomId, Source, Timestamp, WorldId,
+    store::{
+        Amount, Block, BlockKind, BlockStore, Day, Holder, SharedTotal, SharedUse, UsageRow,
+        UsageStore, UsageTotal,
+    },
 };
 use sqlx::FromRow;
 use uuid::Uuid;
 
 use crate::{
-    Database,
+    Backend, Database,
     change::{Change, Write},
     convert::count,
     dialect::{Dialects, values},
@@ -212,6 +215,21 @@ impl UsageStore for Database {
             .unwrap_or_default())
     }
 
+    async fn share_limits(
+        &self,
+        agent: AgentId,
+        now: Timestamp,
+        uses: &[SharedUse],
+    ) -> Result<Vec<SharedTotal>> {
+        match &self.0.backend {
+            Backend::Sqlite(_) => Err(Error::new(
+                ErrorKind::Unsupported,
+                "a SQLite file has one process, which shares its limits with no other",
+            )),
+            Backend::Postgres(postgres) => postgres.share_limits(agent, now, uses).await,
+        }
+    }
+
     async fn usage(&self, agent: Option<AgentId>, since: Day) -> Result<Vec<UsageRow>> {
         let rows = self.all(SINCE.with(values![since.0, agent.map(|a| a.0)])).await?;
         Ok(rows.into_iter().map(StoredRow::decode).collect())
@@ -228,6 +246,9 @@ impl UsageStore for Database {
     }
 
     async fn prune_usage(&self, agent: AgentId, before: Day) -> Result<u64> {
+        if let Backend::Postgres(postgres) = &self.0.backend {
+            postgres.prune_limits().await?;
+        }
         self.write_one(PRUNE.with(values![agent.0, before.0])).await
     }
 }

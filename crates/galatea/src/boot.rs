@@ -26,7 +26,7 @@ use crate::{
     personas::Persona,
     plugins,
     trouble::Trouble,
-    wants,
+    version, wants,
 };
 
 /// How often the runtime polls for an operator's decisions about the outbox.
@@ -191,11 +191,7 @@ impl Booted {
 fn about(personas: &[Persona]) -> About {
     let agents =
         personas.iter().map(|persona| (persona.character.identity().id(), persona.about()));
-    About {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        agents: agents.collect(),
-        ..About::default()
-    }
+    About { version: version::FULL.to_owned(), agents: agents.collect(), ..About::default() }
 }
 
 struct Parts {

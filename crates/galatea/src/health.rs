@@ -22,6 +22,8 @@ use std::{
 };
 use tokio::net::TcpListener;
 
+use crate::version;
+
 pub(crate) use readiness::{AgentState, ClusterState, ConnectorState, Note, Readiness, Reason};
 
 /// Address the health server listens on.
@@ -117,7 +119,11 @@ fn router(probe: Probe, redactor: Redactor) -> Router {
         .route(
             "/version",
             get(async || {
-                Json(serde_json::json!({ "name": "galatea", "version": env!("CARGO_PKG_VERSION") }))
+                Json(serde_json::json!({
+                    "name": "galatea",
+                    "version": env!("CARGO_PKG_VERSION"),
+                    "commit": version::commit(),
+                }))
             }),
         )
         .with_state((probe, redactor))

@@ -38,6 +38,7 @@ mod readiness;
 mod redact;
 mod report;
 mod trouble;
+mod version;
 mod wants;
 
 use clap::FromArgMatches;

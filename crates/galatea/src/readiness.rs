@@ -21,11 +21,18 @@ use crate::{
     models::ModelHealth,
     output::when,
     trouble::Trouble,
+    version,
 };
 
 /// Longest wait for the database. Clients that poll readiness usually give up after a second or
 /// two.
 const STORAGE_PATIENCE: Duration = Duration::from_secs(1);
+/// Longest wait while the heartbeats of this process get no answer either.
+const AWAY_PATIENCE: Duration = Duration::from_millis(200);
+/// A heartbeat is sent every half second. Without an answer for so long, the database is away.
+const SILENT: Duration = Duration::from_millis(750);
+/// How often it is looked whether the database is away, while its answer is waited for.
+const GLANCE: Duration = Duration::from_millis(25);
 /// Answers of the database are reused for this long, so many requests cause one query.
 const FRESH: Duration = Duration::from_millis(250);
 /// How long a gap is shown next to its connector. `audit` lists gaps without a limit.
@@ -83,7 +90,9 @@ impl Watched {
                 ..Reason::default()
             });
         }
-        let Learnt { storage, missing, idle, cluster } = self.learn().await;
+        // A process that stops gives its work to others and closes the database itself.
+        let Learnt { storage, missing, idle, cluster } =
+            if reasons.is_empty() { self.learn().await } else { Learnt::default() };
         reasons.extend(storage);
         reasons.extend(idle.into_iter().filter(|idle| idle.lasting).map(|idle| Reason {
             subject: "cluster".to_owned(),
@@ -147,7 +156,7 @@ impl Watched {
                 .into_iter()
                 .chain(self.dependencies.breakers())
                 .collect(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
+            version: version::FULL.to_owned(),
             pid: std::process::id(),
             uptime: self.since.elapsed().as_secs(),
             statements: self.database.statements(),
@@ -155,13 +164,15 @@ impl Watched {
         }
     }
 
-    /// Queries the database at most once per [`FRESH`], and for at most [`STORAGE_PATIENCE`].
+    /// Queries the database at most once per [`FRESH`], and for at most [`STORAGE_PATIENCE`], or
+    /// [`AWAY_PATIENCE`] if it is away.
     async fn learn(&self) -> Learnt {
         let mut known = self.learnt.lock().await;
         if let Some((_, learnt)) = known.as_ref().filter(|(at, _)| at.elapsed() < FRESH) {
             return learnt.clone();
         }
-        let learnt = patiently(self.ask(), || self.timed_out()).await;
+        let is_away = || self.orchestrator.store_silence().is_some_and(|silence| silence > SILENT);
+        let learnt = patiently(self.ask(), is_away, || self.timed_out()).await;
         *known = Some((Instant::now(), learnt.clone()));
         learnt
     }
@@ -240,8 +251,7 @@ impl Watched {
         if let Some(error) = self.database.trouble() {
             return storage(&error);
         }
-        let message =
-            format!("the database did not answer within {} s", STORAGE_PATIENCE.as_secs());
+        let message = "the database does not answer".to_owned();
         let (code, fix) = match self.database.place() {
             None => (None, "look at free space and rights of the data folder"),
             Some(_) => {
@@ -258,14 +268,29 @@ impl Watched {
     }
 }
 
-/// Waits for the database's answer for at most [`STORAGE_PATIENCE`]; after that, `timed_out` is why
-/// there is none.
+/// Waits for the database's answer for at most [`STORAGE_PATIENCE`], and no longer than
+/// [`AWAY_PATIENCE`] while it is away; after that, `timed_out` is why there is none.
 async fn patiently(
     asked: impl Future<Output = Learnt>,
+    is_away: impl Fn() -> bool,
     timed_out: impl FnOnce() -> Reason,
 ) -> Learnt {
-    let asked = tokio::time::timeout(STORAGE_PATIENCE, asked).await;
-    asked.unwrap_or_else(|_| Learnt { storage: Some(timed_out()), ..Learnt::default() })
+    let begun = Instant::now();
+    let patience = async {
+        while waits_on(begun.elapsed(), is_away()) {
+            tokio::time::sleep(GLANCE).await;
+        }
+    };
+    tokio::select! {
+        biased;
+        learnt = asked => learnt,
+        () = patience => Learnt { storage: Some(timed_out()), ..Learnt::default() },
+    }
+}
+
+/// Whether an answer is worth waiting for after this long.
+fn waits_on(waited: Duration, is_away: bool) -> bool {
+    waited < if is_away { AWAY_PATIENCE } else { STORAGE_PATIENCE }
 }
 
 /// Subject of reasons about the database.
@@ -404,9 +429,28 @@ mod tests {
             "clients give up after a second or two"
         );
         let timed_out = || Reason { subject: STORAGE.to_owned(), ..Reason::default() };
-        let waits = patiently(std::future::pending(), timed_out);
-        let learnt = tokio::time::timeout(Duration::from_secs(60), waits).await.unwrap();
-        assert_eq!(learnt.storage.map(|reason| reason.subject).as_deref(), Some(STORAGE));
-        assert!(patiently(async { Learnt::default() }, timed_out).await.storage.is_none());
+        for away in [false, true] {
+            let waits = patiently(std::future::pending(), || away, timed_out);
+            let learnt = tokio::time::timeout(Duration::from_secs(60), waits).await.unwrap();
+            assert_eq!(learnt.storage.map(|reason| reason.subject).as_deref(), Some(STORAGE));
+        }
+        assert!(patiently(async { Learnt::default() }, || true, timed_out).await.storage.is_none());
+    }
+
+    /// Also if it went away while its answer was waited for.
+    #[test]
+    fn a_database_that_is_away_is_waited_for_a_moment() {
+        assert!(AWAY_PATIENCE + GLANCE < Duration::from_millis(300));
+        let millis = Duration::from_millis;
+        for (waited, is_away, waits) in [
+            (0, true, true),
+            (199, true, true),
+            (200, true, false),
+            (600, true, false),
+            (600, false, true),
+            (1000, false, false),
+        ] {
+            assert_eq!(waits_on(millis(waited), is_away), waits, "{waited} ms, away: {is_away}");
+        }
     }
 }

@@ -96,3 +96,31 @@ async fn the_beginning_of_several_ids_lists_them() {
         more.stderr
     );
 }
+
+/// Asked about the agent's own words, by any id that people have of them.
+#[tokio::test]
+async fn an_answer_leads_to_the_message_that_it_answers() {
+    let stage = Stage::set().await;
+    let group = stage.telegram.supergroup("Band", &[&stage.ann]);
+    let _galatea = stage.start().await;
+    let asked = stage.ann.says(&group, &format!("@{} Q1", stage.telegram.bot_username())).send();
+    stage.wait_text(&group, "A1").await;
+    let answer = stage.telegram.shown(group.id).pop().unwrap().id;
+    let internal = group.id.to_string().trim_start_matches("-100").to_owned();
+    let explain = async |what: &str| {
+        let output = stage.program().args(["explain", what]).run().await;
+        assert_eq!(output.code, Some(0), "{what}: {}{}", output.stdout, output.stderr);
+        output.stdout
+    };
+    for what in [format!("{}:{answer}", group.id), format!("https://t.me/c/{internal}/{answer}")] {
+        let story = explain(&what).await;
+        assert!(
+            story.starts_with("the agent's own words, in answer to this message: answered")
+                && story.contains(&format!("{}:{asked}", group.id))
+                && story.contains("1 attempt"),
+            "{what}: {story}"
+        );
+    }
+    let unknown = stage.program().args(["explain", &format!("{}:999", group.id)]).run().await;
+    assert!(unknown.stderr.contains("GAL-EXPLAIN-UNKNOWN"), "{}", unknown.stderr);
+}

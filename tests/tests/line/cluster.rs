@@ -1,6 +1,8 @@
 //! Several processes without ticks: each process must notice at once what the others store or
 //! release, not at the next periodic reconcile.
 
+mod limits;
+
 use galatea_core::{
     SecretString, Source,
     store::{LeaseStore, ProcessRole},
@@ -190,10 +192,10 @@ async fn a_process_claims_only_rooms_that_it_can_answer_in() {
         .without_ticks(ProcessRole::Worker)
         .begin()
         .await;
+    until_held("all rooms where they can be answered", &store, vec![64, 1]).await;
     for room in rooms {
         assert_eq!(house.platform.until_shown(room, 1).await, ["re: one"]);
     }
-    until_held("all rooms where they can be answered", &store, vec![64, 1]).await;
     able.stop(PATIENCE).await;
     unable.stop(PATIENCE).await;
 }

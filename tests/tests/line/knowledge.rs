@@ -4,6 +4,7 @@
 mod addresses;
 mod conversations;
 mod interrupted;
+mod moved;
 mod older;
 mod relevance;
 mod sources;

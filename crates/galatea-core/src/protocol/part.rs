@@ -34,6 +34,8 @@ pub struct Part {
     pub marked: bool,
     /// An attempt may have arrived: look before anything else.
     pub unknown: bool,
+    /// The attempt of unknown outcome is not in `attempt` yet: a crash came before its end.
+    pub interrupted: bool,
     /// A read-back was made and gave no answer.
     pub outcome_unknown: bool,
 }
@@ -113,6 +115,7 @@ impl Part {
             expires,
             marked: false,
             unknown: false,
+            interrupted: false,
             outcome_unknown: false,
         }
     }
@@ -128,6 +131,8 @@ impl Part {
             expires: item.expires,
             marked: sending,
             unknown: sending,
+            // The failure of an attempt that ended is stored with the row.
+            interrupted: sending && item.error.is_none(),
             outcome_unknown: item.outcome_unknown,
         }
     }
@@ -176,6 +181,7 @@ impl Part {
                 self.after(retry::held(error, now, self.expires), now)
             }
             DeliveryEvent::ReadBack(ReadBackOutcome::Present) => {
+                self.attempt += u32::from(std::mem::take(&mut self.interrupted));
                 Effect::End(OutboxState::Sent, End::Delivered)
             }
             DeliveryEvent::ReadBack(looked) => {
@@ -204,7 +210,7 @@ impl Part {
         if unclear && !rules.resend_unsure {
             return Effect::End(OutboxState::Ambiguous, End::HeldBack);
         }
-        self.unknown = false;
+        (self.unknown, self.interrupted) = (false, false);
         // The intent is stored again, as the row tells a later crash when the last attempt was made: how long to
         // wait before looking.
         self.marked = false;
@@ -224,7 +230,7 @@ impl Part {
                 // sending.
                 let state = if look { OutboxState::Sending } else { OutboxState::Pending };
                 self.not_before = now.plus(if look { delay.max(SETTLE_TIME) } else { delay });
-                self.unknown = look;
+                (self.unknown, self.interrupted) = (look, false);
                 self.marked = look;
                 Effect::Again(state, self.not_before)
             }
@@ -313,6 +319,27 @@ mod tests {
             NOW.plus(SETTLE_TIME),
             "no send is in the future"
         );
+    }
+
+    /// An attempt that read-back found counts, whether a crash or a lost answer ended it.
+    #[test]
+    fn what_is_found_counts_its_attempt() {
+        let found = |part: Part| {
+            let (part, effect) =
+                part.step(&DeliveryEvent::ReadBack(ReadBackOutcome::Present), NOW, RESEND);
+            assert_eq!(effect, Effect::End(OutboxState::Sent, End::Delivered));
+            part.attempt
+        };
+        let crashed = |attempt| Part { unknown: true, interrupted: true, attempt, ..marked() };
+        assert_eq!([found(crashed(0)), found(crashed(1))], [1, 2]);
+        let lost = Error::new(ErrorKind::Unavailable, "x").with_sent(Sent::Maybe);
+        let failed = DeliveryEvent::Failed { error: &lost, jitter: 0.0 };
+        assert_eq!(found(marked().step(&failed, NOW, RESEND).0), 1);
+        // The next attempt ends by itself, and counts then.
+        let (again, _) =
+            crashed(0).step(&DeliveryEvent::ReadBack(ReadBackOutcome::Absent), NOW, RESEND);
+        let (again, _) = again.step(&DeliveryEvent::Marked, NOW, RESEND);
+        assert_eq!(again.step(&DeliveryEvent::Sent, NOW, RESEND).0.attempt, 1);
     }
 
     #[test]

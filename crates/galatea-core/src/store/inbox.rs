@@ -237,6 +237,8 @@ pub trait InboxStore: Send + Sync {
         room: Option<&RemoteId>,
         message: &RemoteId,
     ) -> Result<Vec<InboxItem>>;
+    /// Rows that were finished in one turn, newest first. Called by `galatea explain`.
+    async fn inbox_of_turn(&self, turn: TurnId) -> Result<Vec<InboxItem>>;
     /// How far a stream of an account has been read; none before the first batch. Called when a
     /// connector starts.
     async fn cursor(

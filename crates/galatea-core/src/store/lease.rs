@@ -161,10 +161,16 @@ pub struct LeaseStatus {
     pub left: Duration,
 }
 
-/// A value that changes when a process joins or leaves and when a lease becomes free. A process
+/// A state that changes when a process joins or leaves and when a lease becomes free. A process
 /// compares it with the previous one and polls if they differ.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Pulse(pub String);
+pub struct Pulse {
+    /// What is compared.
+    pub state: String,
+    /// Until the first lease of a process ends that sends no more heartbeats; none if there is no
+    /// lease.
+    pub next_end: Option<Duration>,
+}
 
 /// The fair share of one of `members` processes: parts ÷ members, rounded up.
 pub fn fair_share(parts: usize, members: usize) -> usize {

@@ -172,6 +172,13 @@ pub trait OutboxStore: Send + Sync {
     /// Parts of one turn, in order. Called before a part whose predecessors this process did not
     /// send, and by `galatea explain`.
     async fn deliveries_of(&self, turn: TurnId) -> Result<Vec<OutboxItem>>;
+    /// Rows that were sent as this message, newest first. Called by `galatea explain`.
+    async fn sent_as(
+        &self,
+        source: &Source,
+        room: Option<&RemoteId>,
+        message: &RemoteId,
+    ) -> Result<Vec<OutboxItem>>;
     /// One outbox row; none for an id that is not there. Called before a row is sent that was read
     /// a while ago, and by commands.
     async fn outbox_item(&self, id: DeliveryId) -> Result<Option<OutboxItem>>;

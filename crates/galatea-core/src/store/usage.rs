@@ -3,11 +3,12 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
+use uuid::Uuid;
 
 use crate::{
     clock::Timestamp,
     error::Result,
-    ids::{AgentId, AgentIdentity, EntityId, RemoteId, RoomId, Source, WorldId},
+    ids::{AgentId, AgentIdentity, EntityId, RemoteId, RoomId, Source, WorldId, uuid_of},
 };
 
 /// A day in UTC, counted from the Unix epoch. Caps and the ledger go by it.
@@ -111,7 +112,7 @@ impl UsageRow {
 }
 
 /// Whose usage of one day is asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Holder {
     /// Everything that the agent used.
     Agent,
@@ -136,6 +137,54 @@ pub struct UsageTotal {
     pub earlier: bool,
 }
 
+/// A sum of answers, money and tokens. Negative where something is given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SharedSum {
+    /// Messages that are answered.
+    pub answers: i64,
+    /// Millionths of a US dollar.
+    pub micros: i64,
+    /// Tokens whose price is not known.
+    pub tokens: i64,
+}
+
+/// What one process adds to a limit that all processes share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SharedUse {
+    /// Whose limit.
+    pub holder: Holder,
+    /// Used and reserved since this process said so last.
+    pub added: SharedSum,
+    /// At least so much was used before, as far as the ledger ([`UsageRow`]) knows.
+    pub least: SharedSum,
+    /// By how much the use moves the pace of the limit, in microseconds.
+    pub pace: i64,
+}
+
+/// What all processes have used and reserved of a limit today.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SharedTotal {
+    /// Used and reserved.
+    pub sum: SharedSum,
+    /// Up to when the pace of the limit is used, in microseconds since the Unix epoch.
+    pub until: i64,
+}
+
+impl Holder {
+    /// The same for every process, whatever its version, and no id of a person.
+    pub fn digest(&self, agent: AgentId) -> Uuid {
+        let whose = match self {
+            Self::Agent => "agent".to_owned(),
+            Self::Source(source) => format!("source:{source}"),
+            Self::World(world) => format!("world:{world}"),
+            Self::Room(room) => format!("room:{room}"),
+            Self::Person(person) => format!("person:{person}"),
+            Self::Strangers => "strangers".to_owned(),
+        };
+        uuid_of(&format!("limit:{agent}:{whose}"))
+    }
+}
+
 /// The ledger of usage.
 #[async_trait]
 pub trait UsageStore: Send + Sync {
@@ -145,6 +194,19 @@ pub trait UsageStore: Send + Sync {
     /// What a holder has used on a day. Called for the first message of a holder in this process,
     /// and on each new day.
     async fn standing(&self, agent: AgentId, day: Day, holder: &Holder) -> Result<UsageTotal>;
+    /// Adds what a process of a shared store uses and reserves, each holder once, and returns what
+    /// all processes have used and reserved, in the same order: of several that add at once, each
+    /// is told what those before it added. Called before an answer and before each call of a
+    /// model, where several processes answer.
+    ///
+    /// # Errors
+    /// `Unsupported` for a store that one process has to itself.
+    async fn share_limits(
+        &self,
+        agent: AgentId,
+        now: Timestamp,
+        uses: &[SharedUse],
+    ) -> Result<Vec<SharedTotal>>;
     /// Every row from this day on, of one agent or of all, oldest day first. Called by `galatea
     /// usage`.
     async fn usage(&self, agent: Option<AgentId>, since: Day) -> Result<Vec<UsageRow>>;
@@ -239,5 +301,15 @@ mod tests {
         sum += Amount { calls: 2, micros: 5, ..Amount::default() };
         assert_eq!(sum, Amount { calls: 3, micros: u64::MAX, ..Amount::default() });
         assert!(!sum.is_zero() && Amount::default().is_zero());
+    }
+
+    #[test]
+    fn each_holder_of_each_agent_has_a_digest_of_its_own() {
+        let (agent, id) = (AgentId::fresh(), Uuid::new_v4());
+        let of = |holder: Holder| holder.digest(agent);
+        assert_eq!(of(Holder::Agent), of(Holder::Agent));
+        assert_ne!(of(Holder::Room(RoomId(id))), of(Holder::Person(EntityId(id))));
+        assert_ne!(of(Holder::Agent), of(Holder::Strangers));
+        assert_ne!(of(Holder::Agent), Holder::Agent.digest(AgentId::fresh()));
     }
 }

@@ -35,6 +35,11 @@ impl Bucket {
         self.level >= WHOLE
     }
 
+    /// Gives one back that was not used.
+    pub(super) fn give_back(&mut self) {
+        self.level = self.level.saturating_add(WHOLE);
+    }
+
     /// Takes one; nothing happens when none is there.
     pub(super) fn take(&mut self) {
         if self.level > 0 {

@@ -7,6 +7,7 @@
 mod account;
 mod admit;
 mod limits;
+mod shared;
 
 use galatea_core::{
     Timestamp,
@@ -24,6 +25,7 @@ use limits::{caps, percent};
 pub(crate) use account::Spend;
 pub(super) use admit::Ask;
 pub(super) use limits::{Case, Holders};
+pub(super) use shared::Place;
 
 /// Holders kept in memory. Past it, those idle for a minute go; the ledger knows their day.
 const MOST: usize = 20_000;
@@ -94,7 +96,12 @@ impl Ledger {
 
     /// How many processes answer for this agent.
     pub(super) fn share_with(&mut self, processes: u64) {
-        self.processes = processes;
+        let before = std::mem::replace(&mut self.processes, processes);
+        match (before > 1, processes > 1) {
+            (true, false) => self.forget_others(),
+            (false, true) => self.begin_telling(),
+            _ => {}
+        }
     }
 
     /// Whether a person was answered on an earlier day.
@@ -113,14 +120,16 @@ impl Ledger {
     /// Whether a call fits into every cap; one that is used up holds nothing at all.
     fn fits(&mut self, case: &Case<'_>, estimate: Spend) -> Result<(), Refusal> {
         for (key, who, cap) in caps(case) {
-            // Of a cap that all processes share, a process uses its share of what was left at the
-            // last reading. One process answers most people and each Room.
+            // Of a cap that all processes share, and that they have not agreed on, a process uses its
+            // share of what was left at the last reading. One process answers most people and each
+            // Room.
             let processes = if matches!(who, Who::Agent | Who::Platform | Who::Strangers) {
                 self.processes.max(1)
             } else {
                 1
             };
             let account = self.account(&key, case.now);
+            let processes = if account.agreed { 1 } else { processes };
             let (used, seen) = (account.used(), account.seen);
             let part = |seen: u64, cap: Option<u64>| {
                 cap.map(|cap| seen.saturating_add(cap.saturating_sub(seen) / processes).min(cap))

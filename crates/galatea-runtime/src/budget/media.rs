@@ -83,6 +83,7 @@ impl<T: MediaTask> MediaModel<T> for MeteredMedia<T> {
         // Where the price is known, a call that is given up counts as money, otherwise as tokens.
         let reserved = if known.is_some() { Usage::default() } else { tokens(&expected) };
         let held = self.meter.set_aside(info.full_name(), reserved, estimate, known.is_none())?;
+        let held = held.agreed().await?;
         match self.inner.run(request, deadline).await {
             Ok(made) => {
                 let micros = made.micros.or_else(|| cost(&made.used, info));

@@ -146,7 +146,7 @@ impl Meter {
         if let Some(schema) = schema {
             expected.input += Family::of(&info.model).text(&schema.to_string());
         }
-        let mut held = self.reserve(info.full_name(), expected, known)?;
+        let mut held = self.reserve(info.full_name(), expected, known)?.agreed().await?;
         let attempts = Attempts::new(Arc::clone(self) as _, expected, held.estimate);
         held.attempts = Some(Arc::clone(&attempts));
         let bill = Bill::to(Arc::clone(&attempts) as _);
@@ -241,6 +241,26 @@ pub(super) struct Reservation {
 }
 
 impl Reservation {
+    /// The same once it fits beside what other processes use and reserve.
+    ///
+    /// # Errors
+    /// The refusal, with the reservation given back, and errors of the store.
+    pub(super) async fn agreed(self) -> Result<Self> {
+        let meter = Arc::clone(&self.meter);
+        match meter.budget.agree_call(&meter.visit).await {
+            Ok(Ok(())) => Ok(self),
+            Ok(Err(refusal)) => {
+                let error = meter.refuse(self.estimate, refusal);
+                self.release();
+                Err(error)
+            }
+            Err(error) => {
+                self.release();
+                Err(error)
+            }
+        }
+    }
+
     /// It came to this.
     pub(super) fn settle(
         mut self,
@@ -360,7 +380,7 @@ impl EmbeddingModel for MeteredEmbedding {
         let input = texts.iter().map(|text| family.text(text)).sum();
         let (known, used) = (info.known_price(), Usage { input, ..Usage::default() });
         self.meter.budget.read_background(&self.meter.visit).await?;
-        let held = self.meter.reserve(info.full_name(), used, known)?;
+        let held = self.meter.reserve(info.full_name(), used, known)?.agreed().await?;
         match self.inner.embed(texts).await {
             Ok(vectors) => {
                 held.settle(None, used, price::cost(used, known), known.is_none());

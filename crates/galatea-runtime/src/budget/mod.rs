@@ -1,11 +1,12 @@
 //! Limits of answers and money, per person, Room, World, platform and agent.
 //!
 //! [`ledger`] is the pure machine; this module connects it to store, clock and owners. In a single
-//! process the ledger is exact. Several processes that share a store have a ledger each. Each reads
-//! every [`FRESH`] what the others committed, and until the next reading uses at most its share of
-//! what was left of the agent's caps. So n processes that begin together stay within a cap; if
-//! their readings lie apart, they exceed it by one such share at most. One process answers a Room,
-//! so the limits of a Room are exact, and so are those of a person who speaks in one Room only.
+//! process the ledger is exact. Several processes that share a store have a ledger each, and tell
+//! each other through the store ([`share`]) what they use and reserve: before an answer and before
+//! each call of a model. So the limits of a person, a World, a platform, strangers and the agent
+//! hold for all processes together; only calls that were under way when a process died, or work
+//! in the background, may exceed them. One process answers a Room, so its limits need no other.
+//! Besides, each reads every [`FRESH`] what all have committed.
 
 mod attempts;
 mod background;
@@ -16,6 +17,8 @@ mod meter;
 mod price;
 mod prune;
 mod refusal;
+mod round;
+mod share;
 mod step_down;
 mod warn;
 
@@ -26,7 +29,7 @@ use galatea_core::{
     store::{Amount, Block, Day, Holder, UsageRow},
 };
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
 
@@ -36,6 +39,7 @@ pub(crate) use refusal::Refusal;
 use self::{
     bucket::Bucket,
     ledger::{Ask, Case, Holders, Ledger, Spend, Warning},
+    round::Round,
 };
 use crate::{
     config::{Flow, Policy, Spending},
@@ -64,6 +68,8 @@ pub(crate) struct Budget {
     blocks: Mutex<Option<(Timestamp, Arc<[Block]>)>>,
     /// The day on which old rows of the ledger were deleted last.
     pruned: Mutex<Option<Day>>,
+    round: Mutex<Round>,
+    me: Weak<Self>,
 }
 
 /// Who speaks where, as the limits see it.
@@ -118,7 +124,7 @@ impl Budget {
         clock: Arc<dyn Clock>,
         outbound: Arc<dyn Outbound>,
     ) -> Arc<Self> {
-        Arc::new(Self {
+        Arc::new_cyclic(|me| Self {
             agent: identity.id(),
             store,
             clock,
@@ -130,6 +136,8 @@ impl Budget {
             left: Mutex::default(),
             blocks: Mutex::default(),
             pruned: Mutex::default(),
+            round: Mutex::default(),
+            me: Weak::clone(me),
         })
     }
 
@@ -249,27 +257,54 @@ impl Budget {
     }
 
     /// Lets an answer through and counts it, or says which limit is reached.
-    pub(crate) fn admit(&self, visit: &Visit) -> std::result::Result<(), Refusal> {
-        self.ask(visit, Ask::Answer)
+    ///
+    /// # Errors
+    /// Those of the store, where other processes use the same limits.
+    pub(crate) async fn admit(&self, visit: &Visit) -> Result<std::result::Result<(), Refusal>> {
+        self.ask(visit, Ask::Answer).await
     }
 
     /// The same for a command, which costs no model call. `ruling` is one of a person who may rule the
     /// Room, which the share of commands does not hold up.
-    pub(crate) fn admit_command(
+    ///
+    /// # Errors
+    /// As [`Self::admit`].
+    pub(crate) async fn admit_command(
         &self,
         visit: &Visit,
         ruling: bool,
-    ) -> std::result::Result<(), Refusal> {
-        self.ask(visit, if ruling { Ask::Ruling } else { Ask::Command })
+    ) -> Result<std::result::Result<(), Refusal>> {
+        self.ask(visit, if ruling { Ask::Ruling } else { Ask::Command }).await
     }
 
     /// The same before a model is asked whether to answer; the answer is counted by
     /// [`Self::answered`].
-    pub(crate) fn admit_opinion(&self, visit: &Visit) -> std::result::Result<(), Refusal> {
-        self.ask(visit, Ask::Opinion)
+    ///
+    /// # Errors
+    /// As [`Self::admit`].
+    pub(crate) async fn admit_opinion(
+        &self,
+        visit: &Visit,
+    ) -> Result<std::result::Result<(), Refusal>> {
+        self.ask(visit, Ask::Opinion).await
     }
 
-    fn ask(&self, visit: &Visit, ask: Ask) -> std::result::Result<(), Refusal> {
+    /// As [`Self::admit`], without a store; none where the store must be asked.
+    pub(crate) fn admit_known(&self, visit: &Visit) -> Option<std::result::Result<(), Refusal>> {
+        if !visit.exempt && lock(&self.ledger).is_shared() {
+            return None;
+        }
+        Some(self.admit_here(visit, Ask::Answer))
+    }
+
+    async fn ask(&self, visit: &Visit, ask: Ask) -> Result<std::result::Result<(), Refusal>> {
+        match self.admit_here(visit, ask) {
+            Ok(()) if !visit.exempt => self.agree(visit, ask).await,
+            here => Ok(here),
+        }
+    }
+
+    fn admit_here(&self, visit: &Visit, ask: Ask) -> std::result::Result<(), Refusal> {
         if visit.exempt {
             return Ok(());
         }
@@ -280,6 +315,7 @@ impl Budget {
     pub(crate) fn answered(&self, visit: &Visit) {
         if !visit.exempt {
             lock(&self.ledger).answered(&visit.case(self.clock.now()));
+            self.tell_answered(visit);
         }
     }
 
@@ -322,7 +358,9 @@ impl Budget {
     }
 
     fn settle(&self, visit: &Visit, estimate: Spend, actual: Spend) -> Vec<Warning> {
-        lock(&self.ledger).settle(&visit.case(self.clock.now()), estimate, actual)
+        let warnings = lock(&self.ledger).settle(&visit.case(self.clock.now()), estimate, actual);
+        self.tell(visit);
+        warnings
     }
 
     /// The notice for a refused person; none when they have had it, when the platform shows no

@@ -137,6 +137,12 @@ impl Orchestrator {
         self.options.cluster.as_ref().map(|cluster| cluster.skew.millis())
     }
 
+    /// How long the store has not answered this process's heartbeats; none before the first one, and
+    /// where no other process shares the store.
+    pub fn store_silence(&self) -> Option<std::time::Duration> {
+        self.options.cluster.as_ref()?.beats.silence()
+    }
+
     /// How the circuit breaker of every account stands through which this process sends.
     pub fn breakers(&self) -> Vec<BreakerState> {
         let agents = self.lock();

@@ -11,10 +11,7 @@ use galatea_core::{
 };
 use std::sync::Arc;
 
-use super::{
-    SharedAgent,
-    keeper::{Alive, Keeper},
-};
+use super::{SharedAgent, keeper::Keeper, known::Alive};
 
 impl Keeper {
     pub(super) async fn share_accounts(

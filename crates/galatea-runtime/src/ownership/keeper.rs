@@ -4,7 +4,7 @@ use galatea_core::{
     Hint, Result, Store,
     store::{Group, Lease, Membership, Partition, Pulse},
 };
-use std::{collections::BTreeMap, sync::Arc};
+use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::Notify,
     time::{MissedTickBehavior, interval, sleep},
@@ -20,8 +20,8 @@ use super::{
     steady::steady,
 };
 
-/// How many are alive in each group.
-pub(super) type Alive = BTreeMap<Group, usize>;
+/// How long a heartbeat waits for what accounts are: a sixth of a lease.
+const EXCHANGE: Duration = Duration::from_secs(1);
 
 /// One process among those that share a store.
 pub(crate) struct Keeper {
@@ -32,7 +32,9 @@ pub(crate) struct Keeper {
     /// Notified when this process has something to release or to announce.
     nudge: Arc<Notify>,
     /// What others were seen to do.
-    seen: Pulse,
+    seen: String,
+    /// Until the first lease of a process ends that sends no more heartbeats.
+    next_end: Option<Duration>,
     /// When this machine's clock was compared with the store's.
     compared: Compared,
     peers: Peers,
@@ -67,7 +69,8 @@ impl Keeper {
             term: LeaseTerm::over(),
             begun: Vec::new(),
             nudge,
-            seen: Pulse::default(),
+            seen: String::new(),
+            next_end: None,
             said: Vec::new(),
             compared: Compared::default(),
             peers: Peers::default(),
@@ -100,7 +103,7 @@ impl Keeper {
                 () = stop.cancelled() => break,
                 _ = ticks.tick() => Why::Due,
                 () = nudge.notified() => Why::Due,
-                () = poller.next(self.options.tick, shared), if shared => Why::Looking,
+                () = poller.next(until_look(self.options.tick, self.next_end), shared), if shared => Why::Looking,
             };
             let agents = agents();
             match self.watched(&agents, why).await {
@@ -141,8 +144,9 @@ impl Keeper {
     /// A tick, when it is due or when others have come, gone, or left something.
     async fn reconcile(&mut self, agents: &[Arc<dyn SharedAgent>], why: Why) -> Result<()> {
         if why == Why::Looking {
-            let pulse = self.store.pulse().await?;
-            if std::mem::replace(&mut self.seen, pulse.clone()) == pulse {
+            let Pulse { state, next_end } = self.store.pulse().await?;
+            self.next_end = next_end;
+            if std::mem::replace(&mut self.seen, state.clone()) == state {
                 return Ok(());
             }
             self.known.expire();
@@ -156,12 +160,13 @@ impl Keeper {
     }
 
     async fn tick(&mut self, agents: &[Arc<dyn SharedAgent>]) -> Result<()> {
-        let asked = steady();
         let ClusterOptions { member, ttl, .. } = self.options;
         // Before it joins: others read what it says as soon as they see it.
-        self.known.exchange(&*self.store, agents).await?;
+        self.exchange(agents).await;
+        let asked = steady();
         let membership = self.membership(agents);
         let alive = self.store.beat(member, &membership, ttl).await?;
+        self.options.beats.note();
         if self.said != membership.groups {
             self.options.hints.notify(Hint::Members);
             self.said = membership.groups;
@@ -197,6 +202,21 @@ impl Keeper {
             }
         }
         Ok(())
+    }
+
+    /// Says and reads what accounts are. It has no connection of its own, and a heartbeat must not
+    /// wait for a read or a write: what takes too long is tried again with the next one.
+    async fn exchange(&mut self, agents: &[Arc<dyn SharedAgent>]) {
+        let exchange = self.known.exchange(&*self.store, agents);
+        match tokio::time::timeout(EXCHANGE, exchange).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::debug!(process = %self.options.member, error = %error.report(), "failed to exchange what accounts are; retrying with the next heartbeat");
+            }
+            Err(_) => {
+                tracing::debug!(process = %self.options.member, "the database takes long to say what accounts are; retrying with the next heartbeat");
+            }
+        }
     }
 
     fn membership(&self, agents: &[Arc<dyn SharedAgent>]) -> Membership {
@@ -296,9 +316,31 @@ pub(super) fn parts(agent: &dyn SharedAgent) -> Vec<Partition> {
     accounts.iter().map(part).collect()
 }
 
+/// The pause before the next look at what others do: no longer than until a lease may be claimed.
+fn until_look(tick: Duration, next_end: Option<Duration>) -> Duration {
+    /// A lease is over once the database's clock has passed its end.
+    const PAST: Duration = Duration::from_millis(5);
+    next_end.map_or(tick, |end| tick.min(end.saturating_add(PAST)))
+}
+
 fn lose_all(agents: &[Arc<dyn SharedAgent>]) {
     for agent in agents {
         agent.ownership().partitions().iter().for_each(|partition| partition.lease.lose());
         agent.ownership().accounts().iter().for_each(|(_, lease)| lease.lose());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_that_ends_is_looked_for_at_once() {
+        let millis = Duration::from_millis;
+        let tick = millis(500);
+        assert_eq!(until_look(tick, None), tick);
+        assert_eq!(until_look(tick, Some(millis(5_700))), tick, "its process is alive");
+        assert_eq!(until_look(tick, Some(millis(120))), millis(125));
+        assert_eq!(until_look(tick, Some(Duration::ZERO)), millis(5));
     }
 }

@@ -8,7 +8,10 @@ use galatea_core::{
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{SharedAgent, keeper::Alive};
+use super::SharedAgent;
+
+/// How many are alive in each group.
+pub(super) type Alive = BTreeMap<Group, usize>;
 
 /// Key of the accounts among an agent's small values.
 const KEY: &str = "known-accounts";

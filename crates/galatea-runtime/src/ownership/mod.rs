@@ -18,7 +18,10 @@ use galatea_core::{
     Error, Hints, MemberId, NoHints, Result, Skew, Store,
     store::{About, Membership, ProcessRole},
 };
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
 pub(crate) use assignment::{Assignment, Ownership, RoomPartition};
 pub use clocks::compare_clocks;
@@ -46,6 +49,23 @@ pub struct ClusterOptions {
     pub about: About,
     /// How far the store's clock is from this machine's: kept current.
     pub skew: Skew,
+    /// When the store answered a heartbeat: kept current.
+    pub beats: Beats,
+}
+
+/// When the store last answered a heartbeat of this process.
+#[derive(Debug, Clone, Default)]
+pub struct Beats(Arc<Mutex<Option<Instant>>>);
+
+impl Beats {
+    fn note(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// The time since then; none before the first.
+    pub fn silence(&self) -> Option<Duration> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).map(|at| at.elapsed())
+    }
 }
 
 impl ClusterOptions {
@@ -61,6 +81,7 @@ impl ClusterOptions {
             hints: Arc::new(NoHints::default()),
             about: About::default(),
             skew: Skew::default(),
+            beats: Beats::default(),
         }
     }
 

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use super::{
     RoomPartition, SharedAgent,
-    keeper::{Alive, Keeper},
-    known::answering_with,
+    keeper::Keeper,
+    known::{Alive, answering_with},
 };
 use crate::backlog::Backlog;
 

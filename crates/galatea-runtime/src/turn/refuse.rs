@@ -38,45 +38,48 @@ pub(super) struct Refused {
 
 /// Which limit keeps the first message from being answered, if one does; a message that is let
 /// through is counted.
-pub(super) fn refusal(
+///
+/// # Errors
+/// Those of the store, where other processes use the same limits.
+pub(super) async fn refusal(
     engine: &Engine,
     lane: &Lane<RoomId, Claimed>,
     place: &TurnPlace,
     first: &Waiting,
     judged: &Judged,
     visit: &Visit,
-) -> Option<Refused> {
+) -> Result<Option<Refused>> {
     if first.admitted {
-        return None;
+        return Ok(None);
     }
     let (budget, now) = (&engine.budget, engine.clock.now());
     let refused = |verdict, refusal| {
-        Some(Refused { first: first.clone(), verdict, visit: visit.clone(), refusal })
+        Ok(Some(Refused { first: first.clone(), verdict, visit: visit.clone(), refusal }))
     };
     let (verdict, admitted) = match judged {
         Judged::Answer(verdict) => {
             if let Some(verdict) = crowds(lane, &place.info, first, visit, verdict) {
                 return refused(verdict, None);
             }
-            (verdict, budget.admit(visit))
+            (verdict, budget.admit(visit).await?)
         }
         // Nothing is said to one of a code that does not wait, and each code waits for one answer to
         // an action that was counted.
-        Judged::Command(_) if is_confirmation(first) => return None,
+        Judged::Command(_) if is_confirmation(first) => return Ok(None),
         Judged::Command(verdict) => {
             if let Some(verdict) = engine.state.shown.repeats(&place.info, first, verdict, now) {
                 return refused(verdict, None);
             }
-            let admitted = budget.admit_command(visit, rules(engine, place, first));
+            let admitted = budget.admit_command(visit, rules(engine, place, first)).await?;
             if admitted.is_ok() {
                 engine.state.shown.answers(&place.info, first, now);
             }
             (verdict, admitted)
         }
-        Judged::Ask(verdict) => (verdict, budget.admit_opinion(visit)),
-        Judged::Skip(_) | Judged::Expired(_) | Judged::Pair(_) => return None,
+        Judged::Ask(verdict) => (verdict, budget.admit_opinion(visit).await?),
+        Judged::Skip(_) | Judged::Expired(_) | Judged::Pair(_) => return Ok(None),
     };
-    let refusal = admitted.err()?;
+    let Err(refusal) = admitted else { return Ok(None) };
     let mut verdict = verdict.clone();
     refusal.note(&mut verdict);
     refused(verdict, Some(refusal))
@@ -150,7 +153,7 @@ pub(super) fn admit(
     friend: bool,
 ) -> Option<std::result::Result<(), Refusal>> {
     let theirs = budget.visit_known(visit, next.entry.memory.entity_id, friend)?;
-    Some(budget.admit(&theirs))
+    budget.admit_known(&theirs)
 }
 
 /// Finishes a refused message and those of the same person behind it, and notifies the person if

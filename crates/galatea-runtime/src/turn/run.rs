@@ -92,7 +92,8 @@ impl Engine {
             return Ok(TurnEnd::Finished);
         }
         let visit = visit(&self.budget, &place, &judge, &judged, &first).await?;
-        if let Some(refused) = refuse::refusal(self, lane, &place, &first, &judged, &visit) {
+        let refused = refuse::refusal(self, lane, &place, &first, &judged, &visit).await?;
+        if let Some(refused) = refused {
             refuse::refuse(self, lane, taken, &place, refused, &judge).await?;
             return Ok(TurnEnd::Finished);
         }

@@ -4,6 +4,8 @@
 use galatea_core::{Error, ErrorKind, Sent};
 use sqlx::migrate::MigrateError;
 
+use crate::error as common;
+
 /// SQLSTATE of a failure, <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
 fn state(error: &sqlx::Error) -> Option<String> {
     Some(error.as_database_error()?.code()?.into_owned())
@@ -69,6 +71,8 @@ pub(crate) fn store(error: sqlx::Error) -> Error {
         _ if matches!(error, sqlx::Error::Tls(_)) => Error::new(ErrorKind::Unavailable, "no encrypted connection to PostgreSQL could be made")
             .with_code("GAL-DB-TLS")
             .with_fix("Set sslmode in DATABASE_URL as the server needs it; for a company's own certificate authority sslrootcert=FILE."),
+        // Closed by this program as it stops.
+        _ if matches!(error, sqlx::Error::PoolClosed) => return common::closed(),
         _ if is_environment(&error) => Error::new(ErrorKind::Unavailable, "the PostgreSQL server cannot be reached")
             .with_code("GAL-DB-HOST")
             .with_fix("Start it, or correct host and port in DATABASE_URL; a running agent tries again by itself, a command has to be repeated."),

@@ -65,12 +65,15 @@ pub(crate) const RENEW: &str = concat!(
     " + $2 WHERE member_id = $1 RETURNING part, epoch"
 );
 pub(crate) const RELEASE: &str = "UPDATE leases SET member_id = NULL, expires_at = 0 WHERE member_id = $1 AND part = ANY ($2) RETURNING part";
-/// Who is alive with how much to do, and how many parts are free.
+/// Who is alive with how much to do, how many parts are free, and when the next one will be. The sum
+/// of the epochs tells parts that become free from as many that were claimed since.
 pub(crate) const PULSE: &str = concat!(
     "WITH clock AS MATERIALIZED (SELECT ",
     now!(),
     " AS ms) SELECT md5(coalesce(string_agg(id::text || cardinality(groups), ',' ORDER BY id), '')) || ' ' || \
-        (SELECT count(*) FROM leases, clock WHERE member_id IS NULL OR expires_at <= ms) FROM members, clock WHERE expires_at > ms"
+        (SELECT count(*) FILTER (WHERE member_id IS NULL OR expires_at <= ms) || ' ' || coalesce(sum(epoch), 0) FROM leases, clock), \
+        (SELECT min(expires_at - ms) FROM leases, clock WHERE member_id IS NOT NULL AND expires_at > ms) \
+     FROM members, clock WHERE expires_at > ms"
 );
 pub(crate) const CLOCK: &str = concat!("SELECT ", now!());
 pub(crate) const LEASES: &str =
@@ -180,8 +183,9 @@ impl LeaseStore for Postgres {
     }
 
     async fn pulse(&self) -> Result<Pulse> {
-        let pulse = self.promptly::<(String,)>(PULSE, values![]).await?;
-        Ok(Pulse(pulse.into_iter().map(|(pulse,)| pulse).collect()))
+        let pulse = self.promptly::<(String, Option<i64>)>(PULSE, values![]).await?;
+        let pulse = pulse.into_iter().next();
+        Ok(pulse.map(|(state, end)| Pulse { state, next_end: end.map(left) }).unwrap_or_default())
     }
 
     async fn leases(&self) -> Result<Vec<LeaseStatus>> {

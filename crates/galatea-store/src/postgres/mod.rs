@@ -12,6 +12,7 @@ mod filter;
 mod group;
 mod hints;
 mod lease;
+mod limits;
 mod memory;
 mod nearest;
 pub(crate) mod open;
@@ -156,6 +157,7 @@ pub(crate) use self::{
     group::COMMIT_GROUP,
     hints::NOTIFY,
     lease::{BEAT, CLAIM, CLOCK, KNOWN, LEASES, LEAVE, MEMBERS, PULSE, RELEASE, RENEW},
+    limits::{PRUNE_LIMITS, SHARE_LIMITS},
     nearest::{CHANGED, SIZE, THERE},
     open::MIGRATIONS,
     open::{SESSION, database},

@@ -5,6 +5,7 @@ use sqlx::migrate::MigrateError;
 use std::path::Path;
 
 use super::raw::Refusal;
+use crate::error as common;
 
 /// Primary result codes, <https://www.sqlite.org/rescode.html>.
 mod code {
@@ -72,14 +73,12 @@ pub(crate) fn read_failed(refusal: Refusal) -> Error {
 pub(crate) fn store(error: sqlx::Error) -> Error {
     let out = match (&error, extended(&error)) {
         (_, Some(extended)) => of_code(extended),
-        (
-            sqlx::Error::Io(_)
-            | sqlx::Error::WorkerCrashed
-            | sqlx::Error::PoolClosed
-            | sqlx::Error::PoolTimedOut,
-            None,
-        ) => Error::new(ErrorKind::Unavailable, "the database could not be reached")
-            .with_code("GAL-DB-IO"),
+        // Closed by this program as it stops.
+        (sqlx::Error::PoolClosed, None) => return common::closed(),
+        (sqlx::Error::Io(_) | sqlx::Error::WorkerCrashed | sqlx::Error::PoolTimedOut, None) => {
+            Error::new(ErrorKind::Unavailable, "the database could not be reached")
+                .with_code("GAL-DB-IO")
+        }
         _ => statement(),
     };
     out.with_source(error)

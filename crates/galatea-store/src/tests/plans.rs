@@ -31,6 +31,8 @@ const WHOLE: &[(&str, &[&str])] = &[
     ("count", &["memories"]),
     ("inbox::UNEXPLAINED", &["inbox"]),
     ("outbox::SELECTED", &["outbox"]),
+    ("outbox::SENT_AS", &["outbox"]),
+    ("inbox::OF_TURN", &["inbox"]),
     ("room::OF_PERSON", &["rooms", "participants"]),
     ("usage::SINCE", &["usage"]),
     // An operator's search by meaning compares the signs of all embeddings.

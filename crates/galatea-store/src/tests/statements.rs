@@ -76,6 +76,7 @@ const NAMED: &[Listed] = listed![
     entity::ENTITIES_IN_ROOM,
     entity::ENTITIES_IN_WORLD,
     forget::MEMORIES,
+    inbox::OF_TURN,
     inbox::TROUBLED,
     inbox::UNEXPLAINED,
     index::KEEP_MARKS,
@@ -94,6 +95,7 @@ const NAMED: &[Listed] = listed![
     outbox::OVERDUE,
     outbox::RETRY,
     outbox::SELECTED,
+    outbox::SENT_AS,
     outbox::TROUBLED,
     recall::AFTER,
     recall::BESIDE,
@@ -177,6 +179,8 @@ const SHARED: &[Text] = listed![
     postgres::PUBLISH,
     postgres::END,
     postgres::AFTER,
+    postgres::SHARE_LIMITS,
+    postgres::PRUNE_LIMITS,
 ];
 
 /// Every statement that both dialects name.

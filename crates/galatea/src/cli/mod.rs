@@ -38,7 +38,7 @@ const HELP: &str =
 #[derive(Debug, Parser)]
 #[command(
     name = "galatea",
-    version,
+    version = crate::version::FULL,
     before_help = "Examples:\n  galatea                       start; the demo agent needs no keys\n  galatea init                  connect Telegram and a model, step by step\n  galatea chat                  talk to the agent here\n  galatea doctor                find out what does not work, and why",
     after_help = "Exit codes: 0 ok, 1 failure, 2 usage, 3 configuration, 4 authentication,\n5 network or provider, 6 conflict (port, data folder), 7 findings in doctor or\nvalidate, 101 a fault in Galatea itself, 130 interrupted.\n\nWithout a command, galatea does what `galatea start` does."
 )]

@@ -25,6 +25,13 @@ impl Spend {
     }
 }
 
+/// Answers, and what calls cost, as processes tell each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Told {
+    pub(super) answers: u64,
+    pub(super) spend: Spend,
+}
+
 /// What one holder (person, Room, platform, agent) used on one day.
 #[derive(Debug, Clone)]
 pub(super) struct Account {
@@ -41,6 +48,12 @@ pub(super) struct Account {
     pub(super) mine_answers: u64,
     /// Use by all processes when it was last read.
     pub(super) seen: Spend,
+    /// What this process told the others of its use and reservations.
+    pub(super) told: Told,
+    /// What the others told, with their reservations; nothing until they were asked.
+    pub(super) others: Told,
+    /// Other processes are asked before each use.
+    pub(super) agreed: bool,
     /// Reserved for calls in progress.
     pub(super) held: Spend,
     pub(super) calls: u32,
@@ -65,6 +78,9 @@ impl Account {
             mine: Spend::default(),
             mine_answers: 0,
             seen: Spend::default(),
+            told: Told::default(),
+            others: Told::default(),
+            agreed: false,
             held: Spend::default(),
             calls: 0,
             bucket: None,
@@ -90,7 +106,10 @@ impl Account {
     }
 
     pub(super) fn used(&self) -> Spend {
-        let mut used = self.base;
+        let Spend { micros, tokens } = self.base;
+        let others = self.others.spend;
+        let mut used =
+            Spend { micros: micros.max(others.micros), tokens: tokens.max(others.tokens) };
         used.add(self.mine);
         used
     }
@@ -106,7 +125,7 @@ impl Account {
     }
 
     pub(super) fn answers(&self) -> u64 {
-        self.base_answers + self.mine_answers
+        self.base_answers.max(self.others.answers) + self.mine_answers
     }
 }
 

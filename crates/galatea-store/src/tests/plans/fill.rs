@@ -11,10 +11,17 @@ use std::path::Path;
 use super::reads::Schema;
 use crate::{Database, SqliteOptions};
 
-/// Tables that hold a row for each process, agent, model or step of the index, or that a change
-/// empties before its end. All others grow with messages, people or Rooms.
-const SMALL: &[&str] =
-    &["doomed", "embedding_marks", "leases", "members", "terms_progress", "_sqlx_migrations"];
+/// Tables that hold a row for each process, agent, model, step of the index or limit of a day, or
+/// that a change empties before its end. All others grow with messages, people or Rooms.
+const SMALL: &[&str] = &[
+    "doomed",
+    "embedding_marks",
+    "leases",
+    "members",
+    "shared_limits",
+    "terms_progress",
+    "_sqlx_migrations",
+];
 
 /// Rows in growing tables beside the queues and the messages.
 const OTHERS: usize = 20_000;

@@ -18,6 +18,7 @@ const MADE: &[(&str, usize)] = &[
     ("postgres/event.rs", 3),
     ("postgres/hints.rs", 1),
     ("postgres/lease.rs", 3),
+    ("postgres/limits.rs", 2),
     ("postgres/memory.rs", 3),
     ("recall/view.rs", 2),
     ("sqlite/memory.rs", 2),
