@@ -19,6 +19,7 @@ use tokio::sync::Notify;
 use crate::{
     budget::Budget,
     choices::Choices,
+    late_system::LateRefusals,
     toolless::ToolRefusals,
     wire::{Auth, Endpoint},
 };
@@ -83,6 +84,7 @@ struct Inner {
     remarks: Mutex<BTreeMap<(String, String), Finding>>,
     refused: Notify,
     tool_refusals: Arc<ToolRefusals>,
+    late_refusals: Arc<LateRefusals>,
     /// Models of this process by folder. Several agents share one: it can take hundreds of MB.
     #[cfg(feature = "local-embeddings")]
     local: Mutex<BTreeMap<std::path::PathBuf, Arc<crate::local::LocalEmbedding>>>,
@@ -156,6 +158,11 @@ impl Dependencies {
     /// Which models refused tools.
     pub(crate) fn tool_refusals(&self) -> Arc<ToolRefusals> {
         Arc::clone(&self.0.tool_refusals)
+    }
+
+    /// Which models take instructions at the beginning only.
+    pub(crate) fn late_refusals(&self) -> Arc<LateRefusals> {
+        Arc::clone(&self.0.late_refusals)
     }
 
     /// The state of every breaker, by service and model.

@@ -19,6 +19,7 @@ pub mod families;
 pub mod fuzz;
 pub mod google;
 mod guarded;
+mod late_system;
 #[cfg(feature = "local-embeddings")]
 pub mod local;
 mod media;

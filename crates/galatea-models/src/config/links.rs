@@ -16,6 +16,7 @@ use crate::{
     dependencies::fingerprint,
     families::Role,
     guarded::{Guarded, limits},
+    late_system::LateSystem,
     noticing::Noticing,
     retry::{PATIENCE, Retrying},
     toolless::Toolless,
@@ -185,8 +186,14 @@ impl Rung<'_, '_> {
         let (total, clock) = (context.total(), &context.clock);
         let breaker =
             context.dependencies.breaker(endpoint, model, &name, limits(total), clock.now());
-        let toolless = Toolless {
+        let late_system = LateSystem {
             inner: (offer.make)((*endpoint).clone(), model),
+            service: endpoint.service(),
+            refusals: context.dependencies.late_refusals(),
+            clock: Arc::clone(clock),
+        };
+        let toolless = Toolless {
+            inner: Arc::new(late_system),
             service: endpoint.service(),
             refusals: context.dependencies.tool_refusals(),
             clock: Arc::clone(clock),
