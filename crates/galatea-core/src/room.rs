@@ -36,6 +36,12 @@ pub struct Room {
 /// What people say there may be repeated in the other Rooms of the World.
 pub const OPEN: &str = "openToWorld";
 
+/// Key of a Room's metadata, set by connectors: the topic that people gave it.
+pub const TOPIC: &str = "topic";
+/// Key of a Room's metadata, set by connectors: the platform's id of the message that a thread or
+/// forum post began with. The message is stored like any other, if it is known.
+pub const STARTED_BY: &str = "startedBy";
+
 impl Room {
     /// Whether every member of the World can read the Room, as far as the platform says so. Posts
     /// are public.

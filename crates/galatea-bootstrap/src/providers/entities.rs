@@ -1,5 +1,5 @@
-//! ENTITIES: the people in this room. The prompt names those who do not speak in the conversation
-//! that the model reads anyway; the value for templates names all.
+//! ENTITIES: the people in this room. The prompt names those who are asked about and do not speak in
+//! the conversation that the model reads anyway; the value for templates names all.
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -8,7 +8,7 @@ use galatea_core::{
 };
 use std::collections::HashSet;
 
-use crate::words;
+use crate::{asked_people, meaning, words};
 
 pub(crate) struct Entities;
 
@@ -40,7 +40,7 @@ impl Provider for Entities {
         let listed = || turn.people.named().take(LISTED);
         let names = Speakers::beside(turn, listed().map(|(person, name)| (person, Some(name))));
         let people = People {
-            listed: listed().map(|(person, _)| (person, names.name(person))).collect(),
+            listed: listed().map(|(person, _)| names.name(person)).collect(),
             more: turn.people.count().saturating_sub(LISTED),
         };
         let own = turn.agent.identity.entity();
@@ -51,16 +51,24 @@ impl Provider for Entities {
             .chain(turn.merged.iter().map(|memory| memory.entity_id))
             .chain([turn.message.entity_id, own])
             .collect();
+        let mut asked = asked_people::named(turn, &meaning::question(turn), &[]).people;
+        asked.retain(|person| !speaking.contains(person));
+        let silent = turn.people.named().filter(|(person, _)| asked.contains(person));
+        let names = Speakers::beside(turn, silent.map(|(person, name)| (person, Some(name))));
+        let silent: Vec<String> = asked.iter().map(|person| names.name(*person)).collect();
         let most = turn.budget(Section::Entities);
-        let text = titled(&people, "# Others here", most, |id| !speaking.contains(&id));
-        let all = titled(&people, "# People in this room", most, |_| true);
-        Ok(Fragment::text(text).value("entities", all))
+        let text = match silent.as_slice() {
+            [] => String::new(),
+            silent => format!("Also here, though silent lately: {}.", silent.join(", ")),
+        };
+        let all = titled(&people, "# People in this room", most);
+        Ok(Fragment::text(words::within(text, most)).value("entities", all))
     }
 }
 
 /// The people whom a list may name, and how many more there are.
 struct People {
-    listed: Vec<(EntityId, String)>,
+    listed: Vec<String>,
     more: usize,
 }
 
@@ -68,9 +76,8 @@ struct People {
 const FRAME: u64 = 14;
 
 /// A list of those people under a title, of so many tokens at most; empty without any.
-fn titled(people: &People, title: &str, most: u64, listed: impl Fn(EntityId) -> bool) -> String {
-    let names = people.listed.iter().filter(|(id, _)| listed(*id));
-    let all: Vec<&str> = names.map(|(_, name)| name.as_str()).collect();
+fn titled(people: &People, title: &str, most: u64) -> String {
+    let all: Vec<&str> = people.listed.iter().map(String::as_str).collect();
     let count = all.len();
     let names = words::first_within(all, most.saturating_sub(FRAME), |name| words::tokens(name));
     if names.is_empty() {

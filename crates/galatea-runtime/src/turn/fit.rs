@@ -23,9 +23,6 @@ const SYSTEM: (u64, u64) = (6, 10);
 const ONE: u64 = 3;
 /// What stands first where something was left out.
 const LEFT_OUT: &str = "(Earlier messages are not shown.)";
-/// Heads the messages that hold the sections beside the instructions. A person's message
-/// begins with a name, and a name has no brackets, so no person can write such a message.
-pub(super) const NOTES: &str = "[Notes]";
 
 /// A part of the instructions.
 #[derive(Debug, Clone)]
@@ -49,7 +46,8 @@ pub(super) enum Place {
     /// Before the earlier messages: changes when these lose their first ones. People's words stand
     /// here rather than among the instructions.
     Opening,
-    /// Behind the earlier messages: for this turn only.
+    /// Behind the earlier messages: for this turn only, as the program's words
+    /// ([`ChatRole::System`]).
     Notes,
 }
 
@@ -118,7 +116,7 @@ pub(super) fn fit(draft: Draft, budget: Budget) -> Fitted {
     let taken = tools + sections.iter().map(|section| budget.of(&section.text) + 1).sum::<u64>();
     // The frames of the instructions and of the messages that the program adds.
     let frames: u64 =
-        [LEFT_OUT, NOTES, NOTES].map(|own| budget.message(&ChatMessage::user(own))).iter().sum();
+        [LEFT_OUT, "", ""].map(|own| budget.message(&ChatMessage::system(own))).iter().sum();
     let room = most.saturating_sub(taken + 8 + frames);
     let messages = conversation(&draft, room, budget, &mut notes);
     let around = without_conversation(&draft, &sections);
@@ -138,12 +136,11 @@ fn without_conversation(draft: &Draft, sections: &[Section]) -> TextRequest {
             .collect();
         (!texts.is_empty()).then(|| texts.join("\n\n"))
     };
-    let message = |text: String| ChatMessage::user(format!("{NOTES}\n\n{text}"));
     let (opening, notes) = (joined(Place::Opening), joined(Place::Notes));
     TextRequest {
         system: joined(Place::Instructions),
         stable: usize::from(opening.is_some()),
-        messages: Arc::new(opening.into_iter().chain(notes).map(message).collect()),
+        messages: Arc::new(opening.into_iter().chain(notes).map(ChatMessage::system).collect()),
         tools: Arc::clone(&draft.tools),
         ..TextRequest::default()
     }
