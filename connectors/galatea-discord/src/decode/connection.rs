@@ -2,7 +2,9 @@
 //! message channel is its own World.
 
 use galatea_core::{
-    ChannelType, Connection, EntityRef, RemoteId, RoomRef, WorldRef, room::OPEN, world::Role,
+    ChannelType, Connection, EntityRef, RemoteId, RoomRef, WorldRef,
+    room::{OPEN, STARTED_BY, TOPIC},
+    world::Role,
 };
 use serde_json::{Map, Value, json};
 use serenity::all::User;
@@ -35,7 +37,14 @@ pub(super) fn world(id: u64, guild: Option<&Guild>) -> WorldRef {
 pub(super) fn room(id: u64, channel: &Channel, directory: &Directory) -> RoomRef {
     let mut metadata = Map::new();
     metadata.insert(OPEN.into(), Value::Bool(directory.is_open(channel)));
+    // Without one, what was stored is removed.
+    if channel.topic.is_some() || matches!(channel.kind, 0 | 5 | 15 | 16) {
+        metadata.insert(TOPIC.into(), json!(channel.topic));
+    }
     if let Some(parent) = channel.parent {
+        // The first message of a post, and the message that a thread was started from, have the id
+        // of the thread (Discord, "Threads").
+        metadata.insert(STARTED_BY.into(), json!(id.to_string()));
         metadata.insert("threadId".into(), json!(id.to_string()));
         metadata.insert("parentChannelId".into(), json!(parent.to_string()));
         if directory.channel(parent).is_some_and(|p| matches!(p.kind, 15 | 16)) {

@@ -42,6 +42,8 @@ pub(crate) struct Channel {
     /// `None` for direct messages.
     pub(crate) guild: Option<u64>,
     pub(crate) name: Option<String>,
+    /// The topic over the channel; of a forum its guidelines.
+    pub(crate) topic: Option<String>,
     /// Discord's channel type.
     pub(crate) kind: u8,
     /// The channel a thread belongs to. The category of other channels is left out.
@@ -81,6 +83,7 @@ impl Channel {
             Self {
                 guild: id(&value["guild_id"]).or(guild),
                 name,
+                topic: value["topic"].as_str().filter(|topic| !topic.is_empty()).map(str::to_owned),
                 kind,
                 parent,
                 newest: id(&value["last_message_id"]),
@@ -94,6 +97,7 @@ impl Channel {
         Self {
             guild: Some(guild),
             name: None,
+            topic: None,
             kind: 0,
             parent: None,
             newest: None,
