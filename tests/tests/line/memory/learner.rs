@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::models::prompt;
 
 /// The model.
-pub(super) fn model() -> Arc<ScriptedModel> {
+pub(crate) fn model() -> Arc<ScriptedModel> {
     Arc::new(ScriptedModel::answering(|request| Ok(answer(request))))
 }
 

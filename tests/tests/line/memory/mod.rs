@@ -6,7 +6,7 @@ mod delay;
 mod exported;
 mod forgotten;
 mod imported;
-mod learner;
+pub(crate) mod learner;
 mod linked;
 mod long;
 mod older;
