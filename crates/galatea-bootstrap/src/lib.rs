@@ -59,6 +59,8 @@ pub fn plugin() -> Plugin {
     .action(actions::Speak)
     .provider(providers::CharacterProvider::default())
     .provider(providers::Time)
+    .provider(providers::Place)
+    .provider(providers::Topic)
     .provider(providers::WorldProvider)
     .provider(providers::Entities)
     .provider(providers::Relationships(Arc::clone(&cache)))

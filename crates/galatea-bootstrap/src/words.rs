@@ -36,6 +36,11 @@ pub(crate) fn line(text: &str, most: usize) -> String {
     cut
 }
 
+/// A line in quotation marks, which nothing inside of it closes.
+pub(crate) fn quoted(line: &str) -> String {
+    format!("“{}”", line.replace(['“', '”', '„', '‟', '«', '»'], "'"))
+}
+
 /// The beginning of a text that takes so many tokens at most; empty if not even a mark fits.
 pub(crate) fn within(text: String, most: u64) -> String {
     let size = Family::Other.text(&text);
@@ -94,6 +99,7 @@ mod tests {
         assert_eq!(line(&"👩‍👩‍👧".repeat(10), 3), format!("{}…", "👩‍👩‍👧".repeat(3)));
         assert_eq!(line("abc", 3), "abc");
         assert_eq!(line("abcd", 3), "abc…");
+        assert_eq!(quoted("a” (said Mon), “b"), "“a' (said Mon), 'b”");
     }
 
     #[test]

@@ -39,6 +39,12 @@ pub const OPEN: &str = "openToWorld";
 /// bot in a server; empty when it has none any more.
 pub const OWN_NAME: &str = "ownName";
 
+/// Key of a Room's metadata, set by connectors: the topic that people gave it.
+pub const TOPIC: &str = "topic";
+/// Key of a Room's metadata, set by connectors: the platform's id of the message that a thread or
+/// forum post began with. The message is stored like any other, if it is known.
+pub const STARTED_BY: &str = "startedBy";
+
 impl Room {
     /// Whether every member of the World can read the Room, as far as the platform says so. Posts
     /// are public.

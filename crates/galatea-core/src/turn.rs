@@ -52,8 +52,7 @@ pub struct Turn<'a> {
     /// all since the room's `resetAt`.
     pub earlier: Option<Timestamp>,
     /// How many of `recent`, from the oldest, later prompts leave out at once when
-    /// `CONVERSATION_LENGTH` is reached; 0 while `recent` has less than two thirds of it. What
-    /// `CONVERSATION_TOKENS` leaves out is not known before.
+    /// `CONVERSATION_LENGTH` or `CONVERSATION_TOKENS` is reached; 0 while neither is near.
     pub leaving: usize,
     /// The composed context; empty while it is being composed.
     pub state: &'a State,

@@ -46,6 +46,7 @@ impl TextModel for AnthropicText {
         require_messages(request)?;
         let endpoint = &*self.endpoint.of(request);
         let model = self.info.model.as_str();
+        let request = &*request.with_late_beside_people();
         let body = encode::encode(request, &self.info, &self.rules);
         let call = Call { model, read: error::read };
         let response = endpoint.post("/messages", &body, request.stream, &call).await?;

@@ -62,6 +62,8 @@ impl TextModel for GoogleText {
         require_messages(request)?;
         let endpoint = &*self.endpoint.of(request);
         let model = self.info.model.as_str();
+        // `contents` has two roles, and instructions stand apart from them.
+        let request = &*request.without_late_system();
         let body = encode::encode(request, &self.rules);
         let call = Call { model, read: error::read };
         let method =

@@ -53,6 +53,9 @@ impl TextModel for OllamaText {
         require_messages(request)?;
         let endpoint = &*self.endpoint.of(request);
         let model = self.info.model.as_str();
+        // Ollama puts all system messages in front, where one that changes with each request leaves
+        // nothing of the prompt before to be reused (server/prompt.go, template.go `collate`).
+        let request = &*request.without_late_system();
         let turns = take_turns(request);
         let body = encode::encode(&turns, model, self.info.limits.window);
         let call = Call { model, read: error::read };

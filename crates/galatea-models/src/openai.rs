@@ -87,6 +87,13 @@ impl TextModel for OpenAiText {
     async fn generate(&self, request: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer> {
         require_messages(request)?;
         let endpoint = &*self.endpoint.of(request);
+        // OpenRouter moves what the program says later to the beginning for Anthropic's models, where
+        // it would leave nothing of the prompt before to be reused.
+        let request = &*if self.cache() == Cache::Marks {
+            request.without_late_system()
+        } else {
+            request.with_leading_in_system()
+        };
         if self.wire == Wire::Responses {
             return responses::generate(endpoint, &self.info, &self.rules, request, on_text).await;
         }

@@ -14,7 +14,7 @@ use galatea_core::Variable;
 pub use accounts::AccountSettings;
 pub(crate) use accounts::Policies;
 pub(crate) use flow::Flow;
-pub use limits::{BusyPolicy, Confirmation, Limits};
+pub use limits::{BusyPolicy, Confirmation, ConversationTokens, Limits};
 pub use platform::platform_variables;
 pub use policy::{DmPolicy, GroupPolicy, Parts, Policy};
 pub use remarks::{GAL_LISTED, remarks};
@@ -105,9 +105,9 @@ pub const CONVERSATION_LENGTH: Variable =
 /// Tokens of earlier messages that a prompt shows.
 pub const CONVERSATION_TOKENS: Variable = Variable::new(
     "CONVERSATION_TOKENS",
-    "Tokens of earlier messages that the model is shown at most, besides CONVERSATION_LENGTH; the newest four are shown in any case. none: as many as there are.",
+    "Tokens of earlier messages that the model is shown at most, besides CONVERSATION_LENGTH; the newest eight are shown in any case, as far as the model takes them. auto: a quarter of the model's window, at most 3,000. none: as many as there are.",
 )
-.or("600");
+.or("auto");
 /// Time for each provider of a turn.
 pub const PROVIDERS_TOTAL_TIMEOUT_MS: Variable = Variable::new(
     "PROVIDERS_TOTAL_TIMEOUT_MS",

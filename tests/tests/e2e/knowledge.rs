@@ -16,8 +16,8 @@ const CHARACTER: &str = r#"{"name": "Juniper", "bio": "Knows the workshop.", "kn
 /// Cites what it is shown about the question, and one thing that it is not shown.
 fn model(request: &Recorded) -> Reply {
     let text = request.body["messages"].to_string();
-    let notes = text.rsplit("[Notes]").next().unwrap_or_default();
-    Reply::text(match (notes.contains("> The laser cutter"), notes.contains("fifteen euros")) {
+    let notes = text.rsplit("of your documents").next().unwrap_or_default();
+    Reply::text(match (notes.contains("  The laser cutter"), notes.contains("fifteen euros")) {
         (_, true) => "It costs fifteen euros an hour [1][8].",
         (true, _) => "Book it a day ahead [1], and wear goggles [7].",
         _ => "I don't know.",

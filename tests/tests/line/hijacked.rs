@@ -209,7 +209,7 @@ async fn a_hijacked_model_breaks_no_rule_in_ten_thousand_calls() {
     let counted = Arc::clone(&made);
     let model = ScriptedModel::answering(move |request| {
         // The second call of a turn puts the results into words.
-        if prompt(request).contains("# What you have just done") {
+        if prompt(request).contains("You have just done this:") {
             return Ok(ScriptedModel::text("as you wish"));
         }
         let text = request

@@ -110,7 +110,7 @@ fn model(amounts: &'static [u32]) -> Arc<ScriptedModel> {
     };
     Arc::new(ScriptedModel::answering(move |request: &TextRequest| {
         let prompt = models::prompt(request);
-        if let Some((_, done)) = prompt.split_once("# What you have just done\n") {
+        if let Some((_, done)) = prompt.split_once("You have just done this:\n") {
             let listed: Vec<&str> =
                 done.lines().take_while(|line| line.starts_with("- ")).collect();
             return Ok(ScriptedModel::text(listed.join("\n")));

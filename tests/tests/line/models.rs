@@ -18,7 +18,12 @@ pub(crate) fn all(model: Arc<dyn TextModel>) -> Models {
 pub(crate) fn asked(request: &TextRequest) -> String {
     let since =
         request.messages.iter().rposition(|m| m.role == ChatRole::Assistant).map_or(0, |at| at + 1);
-    request.messages[since..].iter().map(ChatMessage::text).collect::<Vec<_>>().join("\n")
+    said(&request.messages[since..]).map(ChatMessage::text).collect::<Vec<_>>().join("\n")
+}
+
+/// Those of them that people and the model itself said.
+fn said(messages: &[ChatMessage]) -> impl Iterator<Item = &ChatMessage> {
+    messages.iter().filter(|message| message.role != ChatRole::System)
 }
 
 /// All that the model reads of a request, in order: the instructions and the messages.
@@ -27,16 +32,21 @@ pub(crate) fn prompt(request: &TextRequest) -> String {
     request.system.iter().cloned().chain(messages).collect::<Vec<_>>().join("\n\n")
 }
 
-/// As [`asked`], without authors and times.
+/// As [`asked`], without authors.
 pub(crate) fn asked_texts(request: &TextRequest) -> String {
-    asked(request).lines().map(own).collect::<Vec<_>>().join("\n")
+    let since =
+        request.messages.iter().rposition(|m| m.role == ChatRole::Assistant).map_or(0, |at| at + 1);
+    said(&request.messages[since..]).map(words).collect::<Vec<_>>().join("\n")
 }
 
-fn own(line: &str) -> &str {
-    let words = line.strip_prefix("> ").or_else(|| {
-        line.split_once("]: ").filter(|(head, _)| head.contains(" [")).map(|(_, words)| words)
-    });
-    words.or_else(|| line.split_once(": ").map(|(_, words)| words)).unwrap_or(line)
+/// What a message says: where several people talk, without the author and the indentation.
+pub(crate) fn words(message: &ChatMessage) -> String {
+    let text = message.text();
+    let text = match message.name {
+        Some(_) => text.split_once(": ").map_or(text.as_str(), |(_, words)| words),
+        None => text.as_str(),
+    };
+    text.lines().map(|line| line.strip_prefix("  ").unwrap_or(line)).collect::<Vec<_>>().join("\n")
 }
 
 /// A model that answers "re: " and the last line it was asked.

@@ -216,7 +216,7 @@ async fn a_template_is_given_the_results_of_actions() {
     assert!(prompt(&requests[0]).ends_with("Answer as Eliza."));
     assert!(
         prompt(&requests[1])
-            .contains("Answer as Eliza.\n\n# What you have just done\n- WAVE failed: ")
+            .contains("Answer as Eliza.\n\nYou have just done this:\n- WAVE failed: ")
     );
 }
 

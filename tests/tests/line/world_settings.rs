@@ -47,6 +47,6 @@ async fn an_admin_is_asked_and_answers_for_all_rooms_of_the_world() {
     model.enqueue("<response><text>Good day.</text></response>");
     say(&house, &at("9"), "hello").await;
     let shown = models::prompt(model.requests().last().unwrap());
-    assert!(shown.contains("# Settings of this place\n- tone: formal"), "{shown}");
+    assert!(shown.contains("The admins of this place have set tone to “formal”."), "{shown}");
     assert!(!shown.contains(QUESTION));
 }

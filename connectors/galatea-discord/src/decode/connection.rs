@@ -3,7 +3,7 @@
 
 use galatea_core::{
     ChannelType, Connection, EntityRef, RemoteId, RoomRef, WorldRef,
-    room::{OPEN, OWN_NAME},
+    room::{OPEN, OWN_NAME, STARTED_BY, TOPIC},
     world::Role,
 };
 use serde_json::{Map, Value, json};
@@ -41,7 +41,14 @@ pub(super) fn room(id: u64, channel: &Channel, directory: &Directory) -> RoomRef
     if let Some(nick) = nick {
         metadata.insert(OWN_NAME.into(), json!(nick));
     }
+    // Without one, what was stored is removed.
+    if channel.topic.is_some() || matches!(channel.kind, 0 | 5 | 15 | 16) {
+        metadata.insert(TOPIC.into(), json!(channel.topic));
+    }
     if let Some(parent) = channel.parent {
+        // The first message of a post, and the message that a thread was started from, have the id
+        // of the thread (Discord, "Threads").
+        metadata.insert(STARTED_BY.into(), json!(id.to_string()));
         metadata.insert("threadId".into(), json!(id.to_string()));
         metadata.insert("parentChannelId".into(), json!(parent.to_string()));
         if directory.channel(parent).is_some_and(|p| matches!(p.kind, 15 | 16)) {

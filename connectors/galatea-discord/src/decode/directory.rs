@@ -48,6 +48,8 @@ pub(crate) struct Channel {
     /// `None` for direct messages.
     pub(crate) guild: Option<u64>,
     pub(crate) name: Option<String>,
+    /// The topic over the channel; of a forum its guidelines.
+    pub(crate) topic: Option<String>,
     /// Discord's channel type.
     pub(crate) kind: u8,
     /// The channel a thread belongs to. The category of other channels is left out.
@@ -91,6 +93,7 @@ impl Channel {
             Self {
                 guild: id(&value["guild_id"]).or(guild),
                 name,
+                topic: value["topic"].as_str().filter(|topic| !topic.is_empty()).map(str::to_owned),
                 kind,
                 parent,
                 newest: id(&value["last_message_id"]),
@@ -104,6 +107,7 @@ impl Channel {
         Self {
             guild: Some(guild),
             name: None,
+            topic: None,
             kind: 0,
             parent: None,
             newest: None,

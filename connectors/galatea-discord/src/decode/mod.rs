@@ -172,6 +172,10 @@ fn message(data: &Value, directory: &Directory, me: &Me) -> Decoded {
     let direct = guild.is_none().then_some(m.channel_id.get());
     let remote = RemoteId::new(m.id.get());
     let mut out = Decoded { newest, direct, ..Decoded::default() };
+    if m.kind == MessageType::ThreadStarterMessage {
+        out.events = started_from(data, directory, me);
+        return out;
+    }
     let who = data["member"]["nick"]
         .as_str()
         .or(m.author.global_name.as_deref())
@@ -221,6 +225,25 @@ fn message(data: &Value, directory: &Directory, me: &Me) -> Decoded {
     });
     out.events = single(said_by(&m, data, directory), event, time_of(m.id.get()));
     out
+}
+
+/// The message that a thread was started from, in its own channel. It is stored once, like any message
+/// that is read twice, and what addresses the bot in it is answered where it was written.
+fn started_from(data: &Value, directory: &Directory, me: &Me) -> Vec<Incoming> {
+    let mut original = data["referenced_message"].clone();
+    let Some(fields) = original.as_object_mut() else { return Vec::new() };
+    fields.entry("guild_id").or_insert_with(|| data["guild_id"].clone());
+    // A thread that began with a starter message of another thread does not exist.
+    if fields.get("type").and_then(Value::as_u64) == data["type"].as_u64() {
+        return Vec::new();
+    }
+    let mut events = message(&original, directory, me).events;
+    for incoming in &mut events {
+        if let IncomingEvent::Message(message) = &mut incoming.event {
+            message.addressed = Addressed::default();
+        }
+    }
+    events
 }
 
 fn addressed(m: &Message, directory: &Directory, me: &Me) -> Addressed {

@@ -63,6 +63,55 @@ fn a_message_has_its_place_its_speaker_and_their_rights() {
 }
 
 #[test]
+fn the_message_that_a_thread_was_started_from_is_read_in_its_own_channel() {
+    let mut original = message_json("<@900> which glue holds oak?");
+    original.as_object_mut().unwrap().remove("member");
+    let starter = |original: Value| {
+        let mut starter = message_json("");
+        starter["id"] = json!("1573739729029955599");
+        starter["channel_id"] = json!("22");
+        starter["type"] = json!(21);
+        starter["author"] =
+            json!({ "id": "3", "username": "carl", "discriminator": "0", "avatar": null });
+        starter["message_reference"] = json!({ "type": 0, "channel_id": "20", "guild_id": "10", "message_id": original["id"] });
+        starter["referenced_message"] = original;
+        starter
+    };
+    for guild_id in [Some("10"), None] {
+        let mut original = original.clone();
+        match guild_id {
+            Some(id) => original["guild_id"] = json!(id),
+            None => drop(original.as_object_mut().unwrap().remove("guild_id")),
+        }
+        let (place, message) = heard(&starter(original)).unwrap();
+        assert_eq!((place.room.remote.as_str(), place.world.remote.as_str()), ("20", "10"));
+        assert_eq!(place.entity.unwrap().remote.as_str(), "2", "who wrote it, not who opened it");
+        assert_eq!(message.id.as_str(), "1573739729029955584");
+        assert_eq!(message.content.text, "@Galatea which glue holds oak?");
+        assert!(!message.addressed.mention, "it is answered where it was written");
+    }
+    for gone in [json!(null), json!({}), starter(original.clone())] {
+        assert!(heard(&starter(gone)).is_none(), "a deleted one leaves nothing to read");
+    }
+    let mut ours = original;
+    ours["author"] = json!({ "id": "900", "username": "galatea", "bot": true });
+    assert!(heard(&starter(ours)).is_none(), "our own is stored already");
+}
+
+#[test]
+fn a_rooms_topic_and_the_beginning_of_a_thread_are_known() {
+    let directory = guild();
+    let created = json!({ "id": "23", "type": 0, "name": "kiln", "guild_id": "10", "topic": "Firing on Fridays" });
+    let (id, channel) = super::directory::Channel::read(&created, Some(10)).unwrap();
+    directory.put(id, channel);
+    let room = |id| connection::place(id, Some(10), &directory, None).room;
+    assert_eq!(room(23).metadata["topic"], "Firing on Fridays");
+    assert_eq!(room(20).metadata["topic"], Value::Null, "one that was removed is forgotten");
+    let thread = room(22);
+    assert_eq!((&thread.metadata["startedBy"], thread.metadata.get("topic")), (&json!("22"), None));
+}
+
+#[test]
 fn our_own_are_no_messages() {
     let mut own = message_json("me");
     own["author"] = json!({ "id": "900", "username": "galatea", "bot": true });

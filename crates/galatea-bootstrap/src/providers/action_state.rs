@@ -50,14 +50,14 @@ impl Provider for ActionState {
                 .unwrap_or(false);
             let name = memory.content.actions.first().map_or("action", String::as_str);
             format!(
-                "- {} {}: {}",
+                "{} {}: {}",
                 words::name(name),
                 if worked { "worked" } else { "failed" },
-                words::line(&memory.content.text, LONGEST)
+                words::quoted(&words::line(&memory.content.text, LONGEST))
             )
         };
-        let list = results.iter().rev().map(describe).collect::<Vec<_>>().join("\n");
-        let text = format!("# What you did here lately\n{list}");
+        let list = results.iter().rev().map(describe).collect::<Vec<_>>().join("; ");
+        let text = format!("Lately you did this here: {list}.");
         Ok(Fragment::text(text)
             .value("actionResults", list.clone())
             .value("recentActionResults", list))

@@ -36,14 +36,14 @@ impl Provider for Choice {
             .iter()
             .map(|task| {
                 format!(
-                    "- {} ({}): {}",
-                    words::name(&task.name),
+                    "{} ({}) can be answered with {}.",
+                    words::quoted(&words::name(&task.name)),
                     &task.id.to_string()[..8],
                     choices::options(task).join(" | ")
                 )
             })
             .collect();
-        let text = format!("# Open decisions\n{}", list.join("\n"));
+        let text = format!("A decision is open here. {}", list.join(" "));
         Ok(Fragment::text(text.clone()).value("choice", text))
     }
 }

@@ -58,10 +58,13 @@ impl Provider for Entities {
             people.iter().map(|(person, _)| names.name(*person)).collect()
         };
         let most = turn.budget(Section::Entities);
-        let text = titled(&called(&meant), 0, "# Others here", most);
+        let text = match called(&meant).as_slice() {
+            [] => String::new(),
+            silent => format!("Also here, though silent lately: {}.", silent.join(", ")),
+        };
         let more = turn.people.count().saturating_sub(LISTED);
         let all = titled(&called(&listed), more, "# People in this room", most);
-        Ok(Fragment::text(text).value("entities", all))
+        Ok(Fragment::text(words::within(text, most)).value("entities", all))
     }
 }
 

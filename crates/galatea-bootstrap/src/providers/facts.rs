@@ -186,7 +186,7 @@ fn select(
 }
 
 fn profile_line(profile: &Derived) -> String {
-    words::line(&profile.memory.content.text, profile::LONGEST)
+    words::quoted(&words::line(&profile.memory.content.text, profile::LONGEST))
 }
 
 /// One list per person, the speakers first. What is known of linked entities stands under the one
@@ -218,14 +218,14 @@ fn render(turn: &Turn<'_>, person: &[EntityId], profiles: &[Derived], facts: &[M
             let lines: Vec<String> = profile.chain(facts).collect();
             // An import may have facts about no person: they are the agent's.
             let heading = if subject == turn.agent.identity.entity() {
-                "# What else is known".to_owned()
+                "Else it is known:".to_owned()
             } else {
-                format!("# What is known about {}", names.name(subject))
+                format!("About {} it is known:", names.name(subject))
             };
-            (!lines.is_empty()).then(|| format!("{heading}\n{}", lines.join("\n")))
+            (!lines.is_empty()).then(|| format!("{heading} {}.", lines.join(", ")))
         })
         .collect();
-    parts.join("\n\n")
+    parts.join("\n")
 }
 
 /// A fact with its date, and with its author unless it is the person's own statement.
@@ -233,12 +233,15 @@ fn line(turn: &Turn<'_>, names: &Speakers, fact: &Memory) -> String {
     let text = words::line(&fact.content.text, LONGEST);
     let date = date(turn, fact.created_at);
     let origin = Origin::of(fact);
+    // Stored with the name in front, where the sentence has none: the list says whose it is.
+    let named = format!("{}: ", plain(&origin.subject_name));
+    let text = words::quoted(text.strip_prefix(&named).unwrap_or(&text));
     match origin.said_by {
-        Some(_) if origin.is_own(fact.entity_id) => format!("- {text} (said {date})"),
+        Some(_) if origin.is_own(fact.entity_id) => format!("{text} (said {date})"),
         Some(author) => {
-            format!("- {text} (hearsay from {}, {date})", names.name(author))
+            format!("{text} (hearsay from {}, {date})", names.name(author))
         }
-        None => format!("- {text} (hearsay, {date})"),
+        None => format!("{text} (hearsay, {date})"),
     }
 }
 

@@ -120,7 +120,7 @@ impl Provider for Memories {
         if text.is_empty() {
             return Ok(Fragment::default().noted(note));
         }
-        let text = format!("# Related earlier messages{text}");
+        let text = format!("Earlier here, and perhaps of use now:{text}");
         let fragment = Fragment { authorship, ..Fragment::text(text.clone()) };
         Ok(fragment.value("memories", text).noted(note))
     }
@@ -176,9 +176,11 @@ fn render(turn: &Turn<'_>, found: &[Recalled], near: f32) -> String {
         let at = Timestamp(at);
         if before.is_none_or(|before| at.since(before) > PAUSE) {
             let local = turn.agent.zone.local(at);
-            text.push_str(&format!("\n[{} {}]", local.date(), local.clock()));
+            text.push_str(&format!("\nOn {} at {}", local.date(), local.clock()));
+        } else {
+            text.push_str(" Then");
         }
-        text.push('\n');
+        text.push(' ');
         text.push_str(&line);
         before = Some(at);
     }
@@ -273,9 +275,9 @@ fn names(turn: &Turn<'_>, found: &[Recalled]) -> Speakers {
 
 fn line(turn: &Turn<'_>, names: &Speakers, memory: &Memory, most: usize) -> String {
     let by = if memory.entity_id == turn.agent.identity.entity() {
-        format!("{} (you)", speakers::display(&turn.agent.character.name))
+        "you".to_owned()
     } else {
         names.of_memory(memory)
     };
-    format!("{by}: {}", words::line(&memory.content.text, most))
+    format!("{by} wrote {}.", words::quoted(&words::line(&memory.content.text, most)))
 }

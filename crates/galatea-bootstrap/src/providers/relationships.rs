@@ -55,8 +55,10 @@ impl Provider for Relationships {
         let called: Vec<_> = known.iter().map(|e| (e.id, e.display_name())).collect();
         let called = called.iter().map(|(id, name)| (*id, Some(name.as_str())));
         let names = Speakers::beside(turn, called);
-        let title =
-            format!("# Whom {} knows (hearsay, may be wrong)", names.of_memory(turn.message));
+        let title = format!(
+            "{} knows these people, by hearsay that may be wrong:",
+            names.of_memory(turn.message)
+        );
         let list = here
             .iter()
             .zip(&others)
@@ -64,18 +66,16 @@ impl Provider for Relationships {
                 known.iter().find(|e| e.id == *other).map(|e| (tags, e))
             })
             .map(|(tags, e)| {
-                format!(
-                    "- {}: {}",
-                    names.name(e.id),
-                    tags.iter().map(|t| words::name(t)).collect::<Vec<_>>().join(", ")
-                )
+                let tags: Vec<String> = tags.iter().map(|t| words::name(t)).collect();
+                let name = names.name(e.id);
+                if tags.is_empty() { name } else { format!("{name} ({})", tags.join(", ")) }
             });
         let most = turn.budget(Section::Relationships).saturating_sub(words::tokens(&title));
         let list = words::first_within(list, most, |line| words::tokens(line));
         if list.is_empty() {
             return Ok(Fragment::default());
         }
-        let text = format!("{title}\n{}", list.join("\n"));
+        let text = format!("{title} {}.", list.join("; "));
         Ok(Fragment::text(text.clone()).value("relationships", text))
     }
 }

@@ -56,7 +56,7 @@ fn of_room(turn: &Turn<'_>) -> Option<String> {
             line(&words::name(key), &value)
         })
         .collect();
-    titled("# Settings of this room, noted for its admins", &list)
+    told("The admins of this room have set", &list)
 }
 
 /// What the World's admins have answered to the character's declared settings.
@@ -66,10 +66,10 @@ fn of_world(turn: &Turn<'_>) -> Option<String> {
         .iter()
         .filter_map(|setting| {
             let value = words::line(world.setting(&setting.key)?, LONGEST_WORLD_SETTING);
-            Some(format!("- {}: {value}", setting.name))
+            Some(format!("{} to {}", setting.name, words::quoted(&value)))
         })
         .collect();
-    titled("# Settings of this place", &list)
+    told("The admins of this place have set", &list)
 }
 
 /// The next question to an admin of the World, while settings that the character needs are missing.
@@ -89,7 +89,7 @@ fn missing(turn: &Turn<'_>) -> Result<Option<String>> {
         options => format!(" One of: {}.", words::line(&options.join(", "), LONGEST_WORLD_SETTING)),
     };
     Ok(Some(format!(
-        "# A setting of this place that is missing\n- {}: {}{options}\nThe person you answer may set it. \
+        "A setting of this place is missing, {}: {}{options} The person you answer may set it. \
          Unless it was asked above already, ask for it in one sentence after your answer. Store what they say with UPDATE_SETTINGS, key {}.",
         next.name,
         words::line(&next.question, LONGEST_WORLD_SETTING),
@@ -98,9 +98,9 @@ fn missing(turn: &Turn<'_>) -> Result<Option<String>> {
 }
 
 fn line(name: &str, value: &str) -> String {
-    format!("- {name}: {}", words::line(value, LONGEST))
+    format!("{name} to {}", words::quoted(&words::line(value, LONGEST)))
 }
 
-fn titled(title: &str, list: &[String]) -> Option<String> {
-    (!list.is_empty()).then(|| format!("{title}\n{}", list.join("\n")))
+fn told(begins: &str, list: &[String]) -> Option<String> {
+    (!list.is_empty()).then(|| format!("{begins} {}.", list.join(", ")))
 }

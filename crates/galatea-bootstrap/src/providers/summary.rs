@@ -37,7 +37,7 @@ impl Provider for SummarizedContext {
         let Some(summary) = summary::newest(turn, shown_from).await? else {
             return Ok(Fragment::default());
         };
-        let text = format!("# Earlier in this conversation\n{}", summary.text);
+        let text = format!("Earlier in this conversation, as it was summed up: {}", summary.text);
         let text = words::within(text, turn.budget(Section::Summary));
         if text.is_empty() {
             return Ok(Fragment::default());

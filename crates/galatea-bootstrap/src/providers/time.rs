@@ -1,4 +1,4 @@
-//! TIME: the current date and time.
+//! TIME: the current time. The day stands with the place, in the lasting part of the prompt.
 
 use async_trait::async_trait;
 use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Authorship};
@@ -27,8 +27,7 @@ impl Provider for Time {
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment> {
         let (zone, now) = (&turn.agent.zone, turn.agent.zone.local(turn.now()));
         let text = format!("{}, {} {}", now.long_date(), now.clock(), zone.name());
-        // As the conversation writes its times.
-        let short = format!("It is {} {} {}.", now.date(), now.clock(), zone.name());
+        let short = format!("It is {} now.", now.clock());
         Ok(Fragment::text(short).value("time", text))
     }
 }

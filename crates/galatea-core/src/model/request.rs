@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use super::Bill;
 use crate::clock::Timestamp;
@@ -12,8 +12,9 @@ use crate::clock::Timestamp;
 pub struct TextRequest {
     /// What the model is and how it answers; it stands before all messages.
     pub system: Option<String>,
-    /// The conversation, oldest first. Shared, since each layer that asks on may change something
-    /// else of the request.
+    /// The conversation, oldest first, with what the program tells the model between the messages
+    /// ([`ChatRole::System`]). Shared, since each layer that asks on may change something else of the
+    /// request.
     pub messages: Arc<Vec<ChatMessage>>,
     /// Tools it may call. Shared, too.
     pub tools: Arc<Vec<ToolSpec>>,
@@ -61,6 +62,61 @@ impl TextRequest {
     pub fn prompt(system: Option<String>, prompt: impl Into<String>) -> Self {
         Self { system, messages: Arc::new(vec![ChatMessage::user(prompt)]), ..Self::default() }
     }
+
+    /// How many of the first messages are the program's: services that have one place for all
+    /// instructions take them there.
+    pub fn leading(&self) -> usize {
+        self.messages.iter().take_while(|message| message.role == ChatRole::System).count()
+    }
+
+    /// The same request with the program's first messages at the end of [`Self::system`]: nearly all
+    /// chat templates take one system message at the beginning.
+    pub fn with_leading_in_system(&self) -> Cow<'_, Self> {
+        let leading = self.leading();
+        if leading == 0 {
+            return Cow::Borrowed(self);
+        }
+        let said = self.messages[..leading].iter().map(ChatMessage::text);
+        let system = self.system.iter().cloned().chain(said);
+        let system: Vec<String> = system.filter(|text| !text.trim().is_empty()).collect();
+        Cow::Owned(Self {
+            system: (!system.is_empty()).then(|| system.join("\n\n")),
+            messages: self.messages[leading..].to_vec().into(),
+            stable: self.stable.saturating_sub(leading),
+            ..self.clone()
+        })
+    }
+
+    /// Whether the program speaks behind the first message of the conversation.
+    pub fn has_late_system(&self) -> bool {
+        self.messages[self.leading()..].iter().any(|message| message.role == ChatRole::System)
+    }
+
+    /// The same request for a model that takes instructions at the beginning only: what the program
+    /// says later stands on the people's side, in parentheses and in a message of its own.
+    pub fn with_late_beside_people(&self) -> Cow<'_, Self> {
+        if !self.has_late_system() {
+            return Cow::Borrowed(self);
+        }
+        let leading = self.leading();
+        let mut asked = self.clone();
+        for message in &mut Arc::make_mut(&mut asked.messages)[leading..] {
+            if message.role == ChatRole::System {
+                // The line break keeps it apart where a service joins it to what follows.
+                *message = ChatMessage::user(format!("({})\n", message.text().trim()));
+            }
+        }
+        Cow::Owned(asked)
+    }
+
+    /// Both: all that the program says first in [`Self::system`], and the rest beside the people's
+    /// words.
+    pub fn without_late_system(&self) -> Cow<'_, Self> {
+        match self.with_late_beside_people() {
+            Cow::Borrowed(same) => same.with_leading_in_system(),
+            Cow::Owned(asked) => Cow::Owned(asked.with_leading_in_system().into_owned()),
+        }
+    }
 }
 
 /// How long a provider is asked to keep a part of a request in its cache. To keep it longer costs
@@ -93,6 +149,10 @@ impl ChatMessage {
     /// A text of the people who talk to the model.
     pub fn user(text: impl Into<String>) -> Self {
         Self { role: ChatRole::User, parts: vec![ChatPart::Text { text: text.into() }], name: None }
+    }
+    /// A text of the program, for this request only.
+    pub fn system(text: impl Into<String>) -> Self {
+        Self { role: ChatRole::System, ..Self::user(text) }
     }
     /// A text that the model said earlier.
     pub fn assistant(text: impl Into<String>) -> Self {
@@ -128,6 +188,10 @@ pub enum ChatRole {
     User,
     /// The model itself.
     Assistant,
+    /// The program: what holds for this request beside the instructions, such as the time of day.
+    /// Nothing of it is part of the conversation. A model that takes instructions at the beginning
+    /// only is asked with [`TextRequest::without_late_system`].
+    System,
 }
 
 /// A piece of a model message.
@@ -236,5 +300,36 @@ impl std::str::FromStr for Effort {
             Self::Max,
         ];
         all.into_iter().find(|effort| effort.as_str().eq_ignore_ascii_case(text.trim())).ok_or(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_without_late_instructions_reads_them_apart_from_what_people_say() {
+        let messages = vec![
+            ChatMessage::system("Ann is new here."),
+            ChatMessage::user("hi"),
+            ChatMessage::assistant("hello"),
+            ChatMessage::system("It is 19:05."),
+            ChatMessage::user("what time is it?"),
+        ];
+        let request = TextRequest {
+            system: Some("Be kind.".into()),
+            messages: messages.clone().into(),
+            stable: 3,
+            ..TextRequest::default()
+        };
+        let folded = request.with_leading_in_system();
+        assert_eq!(folded.system.as_deref(), Some("Be kind.\n\nAnn is new here."));
+        assert_eq!((&folded.messages[..], folded.stable), (&messages[1..], 2));
+        let plain = request.without_late_system();
+        assert!(plain.messages.iter().all(|message| message.role != ChatRole::System));
+        assert_eq!(plain.messages[2].text(), "(It is 19:05.)\n");
+        assert_eq!(plain.messages[3], messages[4], "what a person said stays as it is");
+        let without = TextRequest::prompt(None, "hi");
+        assert!(matches!(without.without_late_system(), Cow::Borrowed(_)));
     }
 }

@@ -141,7 +141,8 @@ pub(super) fn encode<'a>(request: &'a TextRequest, info: &'a ModelInfo, rules: &
     }
 }
 
-/// The instructions. Tools come before them, so one mark covers both.
+/// The instructions, and behind them what the program says before the conversation. Tools come before
+/// them, so one mark covers both.
 fn system(request: &TextRequest) -> Vec<Block<'_>> {
     let cache_control = match request.cache_instructions {
         CacheFor::Nothing => None,
@@ -149,7 +150,16 @@ fn system(request: &TextRequest) -> Vec<Block<'_>> {
         CacheFor::Hour => Some(HOUR),
     };
     let text = request.system.as_deref().filter(|text| !text.trim().is_empty());
-    text.map(|text| Block { cache_control, ..Block::text(text) }).into_iter().collect()
+    let instructions = text.map(|text| Block { cache_control, ..Block::text(text) });
+    let leading = &request.messages[..request.leading()];
+    let mut more: Vec<Block<'_>> =
+        leading.iter().flat_map(|message| &message.parts).filter_map(block).collect();
+    if (1..=leading.len()).contains(&request.stable)
+        && let Some(last) = more.last_mut()
+    {
+        last.cache_control = Some(MINUTES);
+    }
+    instructions.into_iter().chain(more).collect()
 }
 
 /// Converts the messages to the form the API requires: roles alternate, the user's side is first,
@@ -157,7 +167,12 @@ fn system(request: &TextRequest) -> Vec<Block<'_>> {
 /// `prefill`, the last message is the user's.
 fn messages(request: &TextRequest, prefill: bool) -> Vec<Message<'_>> {
     let mut out: Vec<Message<'_>> = Vec::with_capacity(request.messages.len());
-    for (at, message) in request.messages.iter().enumerate() {
+    for (at, message) in request.messages.iter().enumerate().skip(request.leading()) {
+        // Late instructions have become messages of the people's side before.
+        let role = match message.role {
+            ChatRole::Assistant => ChatRole::Assistant,
+            ChatRole::User | ChatRole::System => ChatRole::User,
+        };
         let mut content: Vec<Block<'_>> = message.parts.iter().filter_map(block).collect();
         if at + 1 == request.stable
             && let Some(last) = content.last_mut()
@@ -168,8 +183,8 @@ fn messages(request: &TextRequest, prefill: bool) -> Vec<Message<'_>> {
             continue;
         }
         match out.last_mut() {
-            Some(last) if last.role == message.role => last.content.extend(content),
-            _ => out.push(Message { role: message.role, content }),
+            Some(last) if last.role == role => last.content.extend(content),
+            _ => out.push(Message { role, content }),
         }
     }
     if out.first().is_none_or(|first| first.role == ChatRole::Assistant) {
@@ -209,7 +224,7 @@ mod tests {
         let messages = vec![
             ChatMessage::user("Ann: hi"),
             ChatMessage::user("Bob: hi"),
-            ChatMessage::user("[Notes]"),
+            ChatMessage::user("(It is 19:05.)"),
             ChatMessage::user("Ann: why?"),
         ];
         let request = TextRequest { messages: messages.into(), stable, ..TextRequest::default() };
@@ -221,7 +236,7 @@ mod tests {
         let text = |text: &str| json!({ "type": "text", "text": text });
         let mut marked = text("Bob: hi");
         marked["cache_control"] = json!({ "type": "ephemeral" });
-        let content = |second| [text("Ann: hi"), second, text("[Notes]"), text("Ann: why?")];
+        let content = |second| [text("Ann: hi"), second, text("(It is 19:05.)"), text("Ann: why?")];
         assert_eq!(encoded(2), json!([{ "role": "user", "content": content(marked) }]));
         assert_eq!(encoded(0), json!([{ "role": "user", "content": content(text("Bob: hi")) }]));
 
@@ -234,5 +249,36 @@ mod tests {
         let hour = json!({ "type": "ephemeral", "ttl": "1h" });
         assert_eq!(marks(CacheFor::Hour)[0]["cache_control"], hour);
         assert_eq!(marks(CacheFor::Nothing), json!([text("You are Eliza.")]));
+    }
+
+    #[test]
+    fn what_the_program_says_first_stands_with_the_instructions_and_later_beside_the_question() {
+        let messages = vec![
+            ChatMessage::system("Ann is new here."),
+            ChatMessage::user("hi"),
+            ChatMessage::assistant("hello"),
+            ChatMessage::system("It is 19:05."),
+            ChatMessage::user("why?"),
+        ];
+        let request = TextRequest {
+            system: Some("You are Eliza.".into()),
+            messages: messages.into(),
+            stable: 1,
+            ..TextRequest::default()
+        };
+        let request = request.with_late_beside_people();
+        let text = |text: &str| json!({ "type": "text", "text": text });
+        let mut marked = text("Ann is new here.");
+        marked["cache_control"] = json!({ "type": "ephemeral" });
+        let instructions = serde_json::to_value(system(&request)).unwrap();
+        assert_eq!(instructions, json!([text("You are Eliza."), marked]));
+        assert_eq!(
+            serde_json::to_value(super::messages(&request, false)).unwrap(),
+            json!([
+                { "role": "user", "content": [text("hi")] },
+                { "role": "assistant", "content": [text("hello")] },
+                { "role": "user", "content": [text("(It is 19:05.)\n"), text("why?")] },
+            ])
+        );
     }
 }

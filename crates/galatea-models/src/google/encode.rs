@@ -134,7 +134,7 @@ fn contents(request: &TextRequest) -> Vec<Content<'_>> {
     let mut out: Vec<Content<'_>> = Vec::with_capacity(request.messages.len());
     for message in request.messages.iter() {
         let role = match message.role {
-            ChatRole::User => "user",
+            ChatRole::User | ChatRole::System => "user",
             ChatRole::Assistant => "model",
         };
         let parts: Vec<Part<'_>> = message.parts.iter().filter_map(part).collect();

@@ -108,6 +108,7 @@ fn message(message: &ChatMessage) -> Message<'_> {
     let role = match message.role {
         ChatRole::User => "user",
         ChatRole::Assistant => "assistant",
+        ChatRole::System => "system",
     };
     let content = match message.parts.as_slice() {
         [ChatPart::Text { text }] => Cow::Borrowed(text.as_str()),

@@ -195,6 +195,7 @@ fn message(message: &ChatMessage) -> Message<'_> {
     let role = match message.role {
         ChatRole::User => "user",
         ChatRole::Assistant => "assistant",
+        ChatRole::System => "system",
     };
     let content = match message.parts.as_slice() {
         [ChatPart::Text { text }] => Content::Text(Cow::Borrowed(text)),
@@ -252,6 +253,21 @@ mod tests {
         };
         let body = encode(&request, "m", Dialect::Extended, &Rules::default(), cache);
         serde_json::to_value(body).unwrap()
+    }
+
+    #[test]
+    fn what_the_program_says_between_messages_is_a_system_message() {
+        let messages = vec![
+            ChatMessage::user("hi"),
+            ChatMessage::assistant("hello"),
+            ChatMessage::system("It is 19:05."),
+            ChatMessage::user("what time is it?"),
+        ];
+        let request = TextRequest { messages: messages.into(), ..TextRequest::default() };
+        let body = encode(&request, "m", Dialect::Extended, &Rules::default(), Cache::Itself);
+        let messages = &serde_json::to_value(body).unwrap()["messages"];
+        assert_eq!(messages[2], json!({ "role": "system", "content": "It is 19:05." }));
+        assert_eq!(messages[3]["content"], "what time is it?");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! How busy rooms behave, how large turns get, how long things may take.
 
-use galatea_core::{Result, Settings, Variable};
+use galatea_core::{Result, Settings, Variable, sections::Section};
 use std::time::Duration;
 
 use super::{
@@ -33,6 +33,28 @@ pub enum Confirmation {
     Never,
 }
 
+/// How many tokens of earlier messages a prompt shows (`CONVERSATION_TOKENS`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConversationTokens {
+    /// A quarter of the model's window, at most 3,000.
+    ByWindow,
+    /// So many, and at most a quarter of the window.
+    Most(u64),
+    /// As many as there are: they may fill the window.
+    Unlimited,
+}
+
+impl ConversationTokens {
+    /// Most tokens in a model with this window.
+    pub(crate) fn most(self, window: Option<u32>) -> Option<u64> {
+        match self {
+            Self::ByWindow => Some(Section::Conversation.budget(window)),
+            Self::Most(tokens) => Some(tokens.min(Section::Conversation.share(window))),
+            Self::Unlimited => None,
+        }
+    }
+}
+
 /// Timing and sizes of turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -42,8 +64,8 @@ pub struct Limits {
     pub collect: usize,
     /// Earlier messages shown to the model.
     pub conversation: u32,
-    /// Tokens of these, at most; none without a limit.
-    pub conversation_tokens: Option<u64>,
+    /// Tokens of these, at most.
+    pub conversation_tokens: ConversationTokens,
     /// Deadline of a provider.
     pub provider: Duration,
     /// Pause in a Room before evaluators that wait for one run there.
@@ -97,8 +119,9 @@ impl Limits {
             conversation: u32::try_from(number(&CONVERSATION_LENGTH)?.min(500)).unwrap_or(32),
             conversation_tokens: match settings.text(&CONVERSATION_TOKENS).as_deref().map(str::trim)
             {
-                Some("none") => None,
-                _ => Some(number(&CONVERSATION_TOKENS)?),
+                Some("auto") => ConversationTokens::ByWindow,
+                Some("none") => ConversationTokens::Unlimited,
+                _ => ConversationTokens::Most(number(&CONVERSATION_TOKENS)?),
             },
             provider: Duration::from_millis(number(&PROVIDERS_TOTAL_TIMEOUT_MS)?),
             evaluation_pause: Duration::from_secs(

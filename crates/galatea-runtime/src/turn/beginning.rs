@@ -3,17 +3,22 @@
 //! model can reuse what it has read of it. A window that loses its oldest message in every turn
 //! would change that text in every turn.
 
-use galatea_core::{Memory, MemoryId, RoomId, tokens::Family};
+use galatea_core::{EntityId, Memory, MemoryId, RoomId, tokens::Family};
 use moka::sync::Cache;
 use std::sync::Arc;
 
 /// Rooms whose beginning is remembered. A Room that is not costs one prompt at the full price.
 const ROOMS: u64 = 4096;
-/// Messages that are shown whatever their length: two questions with their answers. With more, a new
-/// beginning leaves so much that it soon has to move again.
-const LEAST: usize = 4;
-/// Part of the tokens that a new beginning leaves: few, so that it stays for many turns.
-const KEPT: u64 = 3;
+/// Messages that are shown whatever their length, as far as the model takes them: four questions with
+/// their answers.
+const LEAST: usize = 8;
+/// Where these alone take more than the tokens, as many more are shown before the beginning moves,
+/// so that it does not move with each message.
+const GROWTH: usize = 4;
+/// Part of the tokens that leaves at once: what stays is half full.
+const LEAVING: u64 = 2;
+/// Parts of the tokens from which on it is known what leaves next.
+const NEAR: (u64, u64) = (3, 4);
 /// Tokens of a message's frame and its speaker's name.
 const FRAME: u64 = 8;
 
@@ -36,74 +41,116 @@ impl Beginnings {
     }
 
     /// Which of the Room's recent messages (oldest first, at most `most`) are shown. Where they are
-    /// as many and the beginning is none of them, a new one leaves two thirds: room to grow. Where
-    /// they take more than `tokens`, it leaves a third of these.
+    /// as many and the beginning is none of them, a new one leaves half: room to grow. Where
+    /// they take more than `tokens`, the first of them leave that take half of these. A conversation
+    /// begins with what a person said, where `own` is the agent.
     pub(super) fn shown(
         &self,
         room: RoomId,
         recent: &[Arc<Memory>],
+        own: EntityId,
         most: usize,
         tokens: Option<u64>,
     ) -> Shown {
         // What its files say is shown in part, by a rule of its own.
-        let sizes: Vec<u64> =
-            recent.iter().map(|memory| FRAME + Family::Other.text(&memory.content.text)).collect();
-        let from = self.index_of(room, &sizes, most, tokens, |at| recent[at].id);
-        Shown { from, leaving: leaving(sizes.len() - from, most) }
+        let message = |memory: &Arc<Memory>| Said {
+            id: memory.id,
+            size: FRAME + Family::Other.text(&memory.content.text),
+            own: memory.entity_id == own,
+        };
+        let said: Vec<Said> = recent.iter().map(message).collect();
+        self.of(room, &said, most, tokens)
     }
 
-    fn index_of(
-        &self,
-        room: RoomId,
-        sizes: &[u64],
-        most: usize,
-        tokens: Option<u64>,
-        id: impl Fn(usize) -> MemoryId,
-    ) -> usize {
-        let messages = sizes.len();
+    fn of(&self, room: RoomId, said: &[Said], most: usize, tokens: Option<u64>) -> Shown {
         let known = self.0.get(&room);
-        let begun = (0..messages).find(|at| known == Some(id(*at)));
-        let start = begun.unwrap_or_else(|| new_index(messages, most));
-        let index = match tokens {
-            Some(tokens) if exceeds(&sizes[start..], tokens) => {
-                start + fitting(&sizes[start..], tokens / KEPT)
+        let begun = known.and_then(|id| said.iter().position(|message| message.id == id));
+        let mut from = begun.unwrap_or_else(|| new_index(said.len(), most));
+        if let Some(tokens) = tokens {
+            while exceeds(&said[from..], tokens) {
+                from += step(&said[from..], tokens);
             }
-            _ => start,
-        };
-        if begun == Some(index) {
-            return index;
         }
-        if index > 0 {
-            self.0.insert(room, id(index));
+        if begun != Some(from) {
+            from = of_a_person(said, from);
+            if from > 0
+                && let Some(first) = said.get(from)
+            {
+                self.0.insert(room, first.id);
+            }
         }
-        index
+        let leaving = leaving(&said[from..], most, tokens);
+        Shown { from, leaving: of_a_person(&said[from..], leaving) }
     }
+}
+
+/// A message, as far as it counts here.
+#[derive(Clone, Copy)]
+struct Said {
+    id: MemoryId,
+    size: u64,
+    /// The agent's.
+    own: bool,
+}
+
+/// The index of this message or, if it is the agent's, of the one before it.
+fn of_a_person(said: &[Said], at: usize) -> usize {
+    (1..=at.min(said.len().saturating_sub(1))).rev().find(|at| !said[*at].own).unwrap_or(0)
 }
 
 fn new_index(messages: usize, most: usize) -> usize {
-    if messages < most { 0 } else { messages.saturating_sub((most * 2).div_ceil(3)) }
+    if messages < most { 0 } else { messages.saturating_sub(most.div_ceil(2)) }
 }
 
-/// How many of the messages shown, from the oldest, leave when `most` are reached. The number stays
-/// the same from two thirds on until they have left, so that they are summarised once.
-fn leaving(shown: usize, most: usize) -> usize {
+/// How many of the messages shown, from the oldest, leave next, if that is near: by their number or
+/// by their tokens, whichever limit is nearer. The number stays the same until they have left, so that
+/// they are summarised once.
+fn leaving(shown: &[Said], most: usize, tokens: Option<u64>) -> usize {
     // The message that is answered is shown as well.
-    if shown + 1 < (most * 2).div_ceil(3) { 0 } else { new_index(most, most).min(shown) }
+    let count = shown.len() + 1;
+    let by_count = if count < (most * 2).div_ceil(3) { 0 } else { new_index(most, most) };
+    let by_count = by_count.min(shown.len());
+    let Some(tokens) = tokens else { return by_count };
+    let taken = sum(shown);
+    let is_nearer = u128::from(taken) * most as u128 > u128::from(tokens) * count as u128;
+    if taken * NEAR.1 < tokens * NEAR.0 || (by_count > 0 && !is_nearer) {
+        return by_count;
+    }
+    let next = if sum(newest(shown)) > tokens { GROWTH + 1 } else { half(shown, tokens) };
+    next.min(shown.len().saturating_sub(LEAST - 1))
+}
+
+fn sum(said: &[Said]) -> u64 {
+    said.iter().map(|message| message.size).sum()
 }
 
 /// Whether these take more tokens, and more messages than are shown in any case.
-fn exceeds(sizes: &[u64], tokens: u64) -> bool {
-    sizes.len() > LEAST && sizes.iter().sum::<u64>() > tokens
+fn exceeds(said: &[Said], tokens: u64) -> bool {
+    let taken = sum(said);
+    let grown = said.len() > LEAST + GROWTH || taken > 2 * tokens || sum(newest(said)) <= tokens;
+    said.len() > LEAST && taken > tokens && grown
 }
 
-/// The index from which these take so many tokens at most.
-fn fitting(sizes: &[u64], tokens: u64) -> usize {
-    let mut sum = 0;
-    let shown = sizes.iter().rev().take_while(|size| {
-        sum += **size;
-        sum <= tokens
+/// Those that are shown in any case.
+fn newest(said: &[Said]) -> &[Said] {
+    &said[said.len().saturating_sub(LEAST)..]
+}
+
+/// How many leave now: at least one, and none of the newest.
+fn step(said: &[Said], tokens: u64) -> usize {
+    let most = said.len().saturating_sub(LEAST).max(1);
+    if sum(newest(said)) > tokens { most } else { half(said, tokens).clamp(1, most) }
+}
+
+/// The first of these that take half of the tokens. What comes later does not change it.
+fn half(said: &[Said], tokens: u64) -> usize {
+    let mut taken = 0;
+    let under = said.iter().take_while(|message| {
+        let first = taken < tokens / LEAVING;
+        taken += message.size;
+        first
     });
-    sizes.len() - shown.count().max(LEAST.min(sizes.len()))
+    under.count()
 }
 
 #[cfg(test)]
@@ -111,48 +158,79 @@ mod tests {
     use super::*;
     use uuid::Uuid;
 
+    const ROOM: RoomId = RoomId(Uuid::from_u128(1));
+
+    /// Messages of one size; every second one is the agent's.
+    fn talk(count: usize, size: u64) -> Vec<Said> {
+        let said =
+            |at: usize| Said { id: MemoryId(Uuid::from_u128(at as u128)), size, own: at % 2 == 1 };
+        (0..count).map(said).collect()
+    }
+
+    /// The beginnings of a talk that grows by one message at a time, and the fewest and the most
+    /// messages shown once there are enough.
+    fn beginnings(size: u64, most: usize, tokens: Option<u64>) -> (Vec<usize>, usize, usize) {
+        let (beginnings, all) = (Beginnings::new(), talk(150, size));
+        let (mut firsts, mut fewest, mut largest) = (Vec::new(), usize::MAX, 0);
+        for written in 1..=all.len() {
+            let oldest = written - written.min(most);
+            let shown = beginnings.of(ROOM, &all[oldest..written], most, tokens);
+            firsts.push(oldest + shown.from);
+            let count = written - oldest - shown.from;
+            fewest = if written > most { fewest.min(count) } else { fewest };
+            largest = largest.max(count);
+        }
+        firsts.dedup();
+        (firsts, fewest, largest)
+    }
+
     #[test]
     fn what_leaves_next_is_known_from_two_thirds_on_and_stays_the_same() {
-        let of = |shown| leaving(shown, 30);
-        assert_eq!((of(18), of(19), of(29)), (0, 10, 10));
-        assert_eq!((leaving(1, 3), leaving(0, 3)), (1, 0), "in the smallest window, too");
+        let of = |shown| leaving(&talk(shown, 1), 30, None);
+        assert_eq!((of(18), of(19), of(29)), (0, 15, 15));
+        assert_eq!(leaving(&talk(1, 1), 3, None), 1, "in the smallest window, too");
     }
 
     #[test]
     fn a_beginning_stays_until_it_leaves_the_window() {
-        let (beginnings, room, most) = (Beginnings::new(), RoomId(Uuid::from_u128(1)), 30);
-        let mut firsts = Vec::new();
-        for written in 1..=100 {
-            let oldest = written - written.min(most);
-            let id = |at| MemoryId(Uuid::from_u128((oldest + at) as u128));
-            let sizes = vec![1; written.min(most)];
-            let index = beginnings.index_of(room, &sizes, most, None, id);
-            let shown = written.min(most) - index;
-            assert!(shown >= written.min(20) && shown <= most, "{written}: {shown}");
-            firsts.push(oldest + index);
-        }
-        firsts.dedup();
-        assert_eq!(firsts, [0, 10, 21, 32, 43, 54, 65, 76]);
+        let (firsts, fewest, largest) = beginnings(1, 30, None);
+        assert_eq!(firsts, [0, 14, 30, 46, 62, 78, 94, 110, 126]);
+        assert!(fewest >= 15 && largest <= 30, "{fewest} {largest}");
     }
 
     #[test]
     fn long_messages_begin_later_and_stay_begun_for_several_turns() {
-        let (beginnings, room) = (Beginnings::new(), RoomId(Uuid::from_u128(1)));
-        let mut firsts = Vec::new();
-        for written in 1..=40_usize {
-            let id = |at| MemoryId(Uuid::from_u128(at as u128));
-            let sizes = vec![50; written];
-            let index = beginnings.index_of(room, &sizes, 100, Some(900), id);
-            let shown = written - index;
-            assert!(shown >= written.min(LEAST) && shown <= 18, "{written}: {shown}");
-            firsts.push(index);
+        // Eighteen of them take the tokens: half of these leave at once.
+        let (firsts, fewest, largest) = beginnings(50, 100, Some(900));
+        assert!(firsts.windows(2).all(|two| two[1] - two[0] >= 8), "{firsts:?}");
+        assert!(fewest >= 8 && largest <= 19, "{fewest} {largest}");
+        assert!(firsts.iter().all(|first| first % 2 == 0), "a person's message: {firsts:?}");
+    }
+
+    #[test]
+    fn the_newest_eight_are_shown_however_long_they_are_and_the_beginning_still_stays_for_turns() {
+        let (firsts, fewest, largest) = beginnings(150, 100, Some(900));
+        assert!(fewest >= 8 && largest <= 13, "{fewest} {largest}");
+        assert!(firsts.windows(2).all(|two| two[1] - two[0] >= 4), "{firsts:?}");
+        let (_, fewest, largest) = beginnings(9_000, 100, Some(900));
+        assert!(fewest >= 8 && largest <= 9, "{fewest} {largest}");
+    }
+
+    #[test]
+    fn what_the_tokens_leave_out_next_is_known_before_it_leaves() {
+        for (size, tokens) in [(50, 900), (30, 600), (100, 3_000), (80, 3_000)] {
+            let (beginnings, all, most) = (Beginnings::new(), talk(200, size), 200);
+            let (mut before, mut moves, mut known) = (Shown { from: 0, leaving: 0 }, 0, 0);
+            for written in 1..=all.len() {
+                let shown = beginnings.of(ROOM, &all[..written], most, Some(tokens));
+                if shown.from != before.from {
+                    moves += 1;
+                    known += usize::from(before.from + before.leaving == shown.from);
+                }
+                before = shown;
+            }
+            assert!(moves > 5 && known == moves, "{size} {tokens}: {known} of {moves}");
         }
-        firsts.dedup();
-        assert_eq!(firsts, [0, 13, 26]);
-        // Whatever their length, the newest are shown.
-        let sizes = [1, 1, 9_000, 9_000, 9_000, 9_000, 9_000, 9_000];
-        let at = |at| MemoryId(Uuid::from_u128(100 + at as u128));
-        assert_eq!(beginnings.index_of(RoomId(Uuid::from_u128(2)), &sizes, 100, Some(900), at), 4);
     }
 
     #[test]
@@ -162,5 +240,6 @@ mod tests {
             assert!(index < most, "{most}: {index}");
         }
         assert_eq!((new_index(0, 0), new_index(4, 30)), (0, 0));
+        assert_eq!(Beginnings::new().of(ROOM, &[], 0, Some(0)), Shown { from: 0, leaving: 0 });
     }
 }

@@ -4,7 +4,7 @@
 use galatea_core::{
     Address, Content, Decision, EntityId, Error, ErrorKind, Memory, MemoryId, MemoryKind, Models,
     Quote, QuoteKind, Result, RoomPeople, State, StepOutcome, Store, Timestamp, Turn, TurnId,
-    Verdict, model::Tier, sections::Section, store::MemoryQuery, turn::Catalog,
+    Verdict, model::Tier, store::MemoryQuery, turn::Catalog,
 };
 use std::sync::Arc;
 
@@ -178,10 +178,8 @@ impl TurnContext {
         recent.truncate(most);
         recent.reverse();
         let window = self.models.text(Tier::TextLarge).info().limits.window;
-        // Where the owner sets no limit, the conversation may fill the window.
-        let share = Section::Conversation.share(window);
-        let tokens = engine.limits.conversation_tokens.map(|tokens| tokens.min(share));
-        let shown = engine.state.beginnings.shown(self.info.room.id, &recent, most, tokens);
+        let tokens = engine.limits.conversation_tokens.most(window);
+        let shown = engine.state.beginnings.shown(self.info.room.id, &recent, itself, most, tokens);
         earlier =
             recent.drain(..shown.from).next_back().map(|memory| memory.created_at).or(earlier);
         // What the store has before these was not read.

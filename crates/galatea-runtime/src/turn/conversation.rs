@@ -1,29 +1,29 @@
-//! Turns stored messages into messages for a model, each one an attributed unit.
+//! Turns stored messages into messages for a model.
 //!
-//! A person's message begins with `Name:` or `Name [when, what it refers to]:`; each further line
-//! of it begins with `> `. A name has neither `:` nor brackets, a quotation inside of the brackets
-//! is one line without quotation marks: so no text can end its own unit or begin another's,
-//! whatever it holds.
+//! Where the agent talks with one person, a message is their words and nothing else. Where several
+//! people talk, it begins with `Name:`, and each further line of it is indented: a name has neither
+//! `:` nor brackets, so no text can end its own message or begin another's, whatever it holds. What
+//! the messages to be answered refer to, and when the talk paused, is told apart from them, in plain
+//! sentences that only this prompt has ([`RenderedConversation::about`]): whatever stands in front of
+//! each message, a weak model writes in front of its own.
 
 use galatea_core::{
-    Content, EntityId, Media, MediaKind, Memory, MemoryId, Quote, QuoteKind, Speakers, Timestamp,
-    Turn, Zone,
-    model::ChatMessage,
+    EntityId, Media, MediaKind, Memory, MemoryId, Quote, QuoteKind, Speakers, Turn,
+    model::{ChatMessage, ChatRole},
     speakers,
-    visible::{one_line, visible},
-    zone::Local,
+    visible::visible,
 };
 use std::{
     borrow::Cow,
     collections::{BTreeMap, HashMap},
-    time::Duration,
 };
-use unicode_segmentation::UnicodeSegmentation;
 
+use self::{quoted::shortened, times::Times};
 use super::unread;
 
-/// A pause after which the next message shows its time.
-const PAUSE: Duration = Duration::from_secs(600);
+mod quoted;
+mod times;
+
 /// Graphemes shown of a quoted message: enough to find one that is shown itself, and the whole of
 /// most others.
 const QUOTED_SHOWN: usize = 100;
@@ -33,14 +33,34 @@ const QUOTED: usize = 1_500;
 /// a Room.
 const EARLIER_FILES: usize = 16_000;
 const BEGINNING: usize = 200;
+/// Begins each further line of a message where several people talk.
+const INDENT_LINE: &str = "\n  ";
 /// What stands first where the agent spoke first: a conversation begins on the other side.
 pub(super) const OPENING: &str = "(The conversation so far.)";
+/// The words of a message that only refers to another.
+const WITHOUT_WORDS: &str = "(no words)";
 
 /// A conversation as a model reads it.
 pub(super) struct RenderedConversation {
     pub(super) messages: Vec<ChatMessage>,
     /// How many of the last ones wait for an answer.
     pub(super) waiting: usize,
+    /// What the messages to be answered refer to, and when the talk paused: sentences for this prompt
+    /// only.
+    pub(super) about: String,
+}
+
+/// Whether the agent talks with one person, so that messages need no names.
+pub(super) fn is_alone(turn: &Turn<'_>) -> bool {
+    let (own, speaker) = (turn.agent.identity.entity(), turn.message.entity_id);
+    let earlier = turn.recent.iter().map(|memory| memory.entity_id);
+    turn.room.kind.is_direct()
+        && turn
+            .merged
+            .iter()
+            .map(|memory| memory.entity_id)
+            .chain(earlier)
+            .all(|person| person == own || person == speaker)
 }
 
 /// The conversation as the model's own turns, what waits for an answer last.
@@ -49,40 +69,44 @@ pub(super) fn render(turn: &Turn<'_>) -> RenderedConversation {
     let renderer = Renderer {
         speakers: Speakers::of(turn),
         shown: turn.recent.iter().map(|memory| (memory.id, memory.entity_id)).collect(),
+        alone: is_alone(turn),
     };
     let mut files = EARLIER_FILES;
-    let earlier: Vec<(&Memory, Cow<'_, str>)> = turn
+    let mut earlier: Vec<(&Memory, Cow<'_, str>)> = turn
         .recent
         .iter()
         .rev()
         .map(|memory| (memory.as_ref(), words_of(memory, &mut files)))
         .collect();
+    earlier.reverse();
     let waiting: Vec<(&Memory, Cow<'_, str>)> = turn
         .merged
         .iter()
         .chain(std::iter::once(turn.message))
         .map(|m| (m, words_of(m, &mut usize::MAX.clone())))
         .collect();
-    let mut times = Times::new(&turn.agent.zone, turn.now());
+    let about = renderer.about(turn, &earlier, &waiting);
     let mut fields: BTreeMap<EntityId, String> = BTreeMap::new();
     let mut say = |(memory, words): &(&Memory, Cow<'_, str>)| {
         if memory.entity_id == own {
             return (!words.is_empty()).then(|| ChatMessage::assistant(words.as_ref()));
         }
-        let unit = renderer.unit(memory, words, &mut times)?;
+        let said = ChatMessage::user(renderer.said(memory, words)?);
+        if renderer.alone {
+            return Some(said);
+        }
         let person = memory.entity_id;
         let field = fields.entry(person).or_insert_with(|| renderer.speakers.field(person));
-        Some(ChatMessage::user(unit).named(field.as_str()))
+        Some(said.named(field.as_str()))
     };
-    let mut messages: Vec<ChatMessage> = earlier.iter().rev().filter_map(&mut say).collect();
+    let mut messages: Vec<ChatMessage> = earlier.iter().filter_map(&mut say).collect();
     let before = messages.len();
     messages.extend(waiting.iter().filter_map(&mut say));
     let waiting = messages.len() - before;
-    if messages.first().is_some_and(|first| first.role == galatea_core::model::ChatRole::Assistant)
-    {
+    if messages.first().is_some_and(|first| first.role == ChatRole::Assistant) {
         messages.insert(0, ChatMessage::user(OPENING));
     }
-    RenderedConversation { messages, waiting }
+    RenderedConversation { messages, waiting, about }
 }
 
 /// A script gets the person's words only.
@@ -114,119 +138,118 @@ struct Renderer {
     speakers: Speakers,
     /// The messages shown, each with its author.
     shown: HashMap<MemoryId, EntityId>,
+    alone: bool,
 }
 
 impl Renderer {
     /// One person's message; none when there is nothing to read.
-    fn unit(&self, memory: &Memory, words: &str, times: &mut Times<'_>) -> Option<String> {
+    fn said(&self, memory: &Memory, words: &str) -> Option<String> {
         let content = &memory.content;
-        let about: Vec<String> =
-            content.quotes.iter().filter_map(|quote| self.quoted(quote, content)).collect();
-        if words.is_empty() && about.is_empty() {
+        let forwarded = content.extra.get("forwardedFrom").and_then(|name| name.as_str());
+        let mut text = forwarded
+            .map_or_else(String::new, |by| format!("(forwarded from {}) ", speakers::display(by)));
+        text.push_str(words);
+        for quote in content.quotes.iter().filter(|quote| quote.kind != QuoteKind::Reply) {
+            let (by, said) = (self.author(quote, None), self.words(quote, QUOTED));
+            let how = if quote.kind == QuoteKind::Forward { "forwarded from" } else { "quoting" };
+            if !said.is_empty() {
+                let space = if text.is_empty() { "" } else { "\n" };
+                text.push_str(&format!("{space}({how} {by}: “{said}”)"));
+            }
+        }
+        if text.trim().is_empty() {
+            let refers = |quote: &Quote| quote.own || !self.words(quote, QUOTED).is_empty();
+            text = content.quotes.iter().any(refers).then(|| WITHOUT_WORDS.to_owned())?;
+        }
+        if self.alone {
+            return Some(text);
+        }
+        let mut attributed = format!("{}:", self.speakers.of_memory(memory));
+        for (n, line) in text.split('\n').enumerate() {
+            attributed.push_str(match (n, line.is_empty()) {
+                (0, _) => " ",
+                (_, true) => "\n",
+                (_, false) => INDENT_LINE,
+            });
+            attributed.push_str(line);
+        }
+        Some(attributed)
+    }
+
+    /// What stands apart from the messages.
+    fn about(
+        &self,
+        turn: &Turn<'_>,
+        earlier: &[(&Memory, Cow<'_, str>)],
+        waiting: &[(&Memory, Cow<'_, str>)],
+    ) -> String {
+        let times = Times::new(&turn.agent.zone, turn.now());
+        let talk = earlier.iter().map(|(memory, words)| (memory.created_at, words.as_ref()));
+        let asked = waiting.first().map(|(memory, _)| memory.created_at);
+        let paused = times.told(talk, asked);
+        let mut before = earlier.last().map(|(memory, _)| memory.id);
+        let mut replies = Vec::new();
+        for (memory, words) in waiting {
+            replies.extend(self.reply(memory, before).map(|what| {
+                let whose = if self.alone {
+                    "The person's message".to_owned()
+                } else {
+                    format!("The message of {}", self.speakers.of_memory(memory))
+                };
+                let which = if waiting.len() > 1 && !words.is_empty() {
+                    format!(" “{}”", shortened(words, times::BEGINNING))
+                } else {
+                    String::new()
+                };
+                format!("{whose}{which} {what}")
+            }));
+            before = Some(memory.id);
+        }
+        paused.into_iter().chain(replies).collect::<Vec<_>>().join(" ")
+    }
+
+    /// What a message replies to, unless that stands right before it.
+    fn reply(&self, memory: &Memory, before: Option<MemoryId>) -> Option<String> {
+        let content = &memory.content;
+        let quote = content.quotes.iter().find(|quote| quote.kind == QuoteKind::Reply)?;
+        if content.in_reply_to.is_some() && content.in_reply_to == before {
             return None;
         }
-        let forwarded = content
-            .extra
-            .get("forwardedFrom")
-            .and_then(|name| name.as_str())
-            .map(|name| format!("forwarded from {}", speakers::display(name)));
-        let notes: Vec<String> =
-            times.mark(memory.created_at).into_iter().chain(forwarded).chain(about).collect();
-        let name = self.speakers.of_memory(memory);
-        let head = if notes.is_empty() {
-            format!("{name}:")
+        let shown = content.in_reply_to.and_then(|id| self.shown.get(&id).copied());
+        let said = self.words(quote, if shown.is_some() { QUOTED_SHOWN } else { QUOTED });
+        let by = if shown == Some(memory.entity_id) && !quote.own {
+            "they wrote themselves".to_owned()
         } else {
-            format!("{name} [{}]:", notes.join(", "))
+            format!("{} wrote", self.author(quote, shown))
         };
-        Some(if words.is_empty() {
-            head
-        } else {
-            let mut unit = head;
-            for (n, line) in words.split('\n').enumerate() {
-                unit.push_str(if n == 0 { " " } else { "\n> " });
-                unit.push_str(line);
-            }
-            unit
-        })
+        match (said.is_empty(), quote.own) {
+            (false, _) => Some(format!("replies to what {by} before: “{said}”")),
+            (true, true) => Some("replies to a message of yours.".to_owned()),
+            (true, false) => None,
+        }
     }
 
-    fn quoted(&self, quote: &Quote, content: &Content) -> Option<String> {
-        let replied = content.in_reply_to.filter(|_| quote.kind == QuoteKind::Reply);
-        let shown = replied.and_then(|id| self.shown.get(&id));
-        let mut said = one_line(&quote.text).replace('"', "'");
+    fn author(&self, quote: &Quote, shown: Option<EntityId>) -> String {
+        match (quote.own, shown, quote.by.as_deref().map(speakers::display)) {
+            (true, ..) => "you".to_owned(),
+            // As the message itself is shown.
+            (_, Some(author), _) => self.speakers.name(author),
+            (_, _, Some(name)) if !name.is_empty() => name,
+            _ => "someone".to_owned(),
+        }
+    }
+
+    /// A quotation, as one line without quotation marks.
+    fn words(&self, quote: &Quote, most: usize) -> String {
+        let mut said = quoted::unquoted(&quote.text);
         for media in &quote.attachments {
             let (kind, about) = file(media);
-            let about = one_line(about).replace('"', "'");
+            let about = quoted::unquoted(about);
             let space = if said.is_empty() { "" } else { " " };
-            said.push_str(&format!(
-                "{space}({kind}{}{about})",
-                if about.is_empty() { "" } else { ": " }
-            ));
+            let colon = if about.is_empty() { "" } else { ": " };
+            said.push_str(&format!("{space}({kind}{colon}{about})"));
         }
-        let said = bounded(&said, if shown.is_some() { QUOTED_SHOWN } else { QUOTED });
-        let by = match (&quote.by, quote.own, shown) {
-            (_, true, _) => "you".to_owned(),
-            // As the message itself is shown.
-            (_, _, Some(author)) => self.speakers.name(*author),
-            (Some(name), ..) => speakers::display(name),
-            (None, ..) => String::new(),
-        };
-        let how = match quote.kind {
-            QuoteKind::Reply => "replying to",
-            QuoteKind::Forward => "forwarding",
-            QuoteKind::Quote => "quoting",
-        };
-        let by = if by.is_empty() { "someone" } else { &by };
-        (quote.own || !said.is_empty()).then(|| {
-            if said.is_empty() { format!("{how} {by}") } else { format!("{how} {by}: \"{said}\"") }
-        })
-    }
-}
-
-fn bounded(text: &str, most: usize) -> String {
-    let mut graphemes = text.grapheme_indices(true);
-    match graphemes.nth(most) {
-        // A grapheme may carry any number of marks.
-        Some((end, _)) => format!("{}…", &text[..text.floor_char_boundary(end.min(most * 8))]),
-        None if text.len() > most * 8 => {
-            format!("{}…", &text[..text.floor_char_boundary(most * 8)])
-        }
-        None => text.to_owned(),
-    }
-}
-
-/// When what was said: the first message and those after a pause or a night tell it.
-struct Times<'a> {
-    zone: &'a Zone,
-    year: i64,
-    last: Option<(Timestamp, Local)>,
-}
-
-impl<'a> Times<'a> {
-    fn new(zone: &'a Zone, now: Timestamp) -> Self {
-        Self { zone, year: zone.local(now).year, last: None }
-    }
-
-    fn mark(&mut self, at: Timestamp) -> Option<String> {
-        let local = self.zone.local(at);
-        let mark = match &self.last {
-            Some((_, last)) if last.days != local.days => Some(self.date(local)),
-            Some((last, _)) if at.since(*last) >= PAUSE => Some(local.clock()),
-            Some(_) => None,
-            None => Some(self.date(local)),
-        };
-        self.last = Some((at, local));
-        mark
-    }
-
-    fn date(&self, local: Local) -> String {
-        let date = local.date();
-        let date = if local.year == self.year {
-            date.rsplit_once(' ').map_or(date.as_str(), |(day, _)| day)
-        } else {
-            &date
-        };
-        format!("{date} {}", local.clock())
+        quoted::bounded(&said, most)
     }
 }
 
@@ -288,32 +311,5 @@ fn question(memory: &Memory) -> Cow<'_, str> {
             Cow::Owned(words.trim().to_owned())
         }
         _ => text,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_reported_once_a_day_and_after_a_pause() {
-        let zone = Zone::named("+02:00").unwrap();
-        let noon = 1_795_428_000_000; // Mon 23 Nov 2026, 10:00 UTC
-        let minute = 60_000;
-        let mut times = Times::new(&zone, Timestamp(noon));
-        let mut mark = |millis: i64| times.mark(Timestamp(millis));
-        assert_eq!(mark(noon - 400 * 1_440 * minute).as_deref(), Some("Sun 19 Oct 2025 12:00"));
-        assert_eq!(mark(noon - 1_440 * minute).as_deref(), Some("Sun 22 Nov 12:00"));
-        assert_eq!(mark(noon - 1_435 * minute), None);
-        assert_eq!(mark(noon - 1_420 * minute).as_deref(), Some("12:20"));
-        assert_eq!(mark(noon).as_deref(), Some("Mon 23 Nov 12:00"));
-        assert_eq!(mark(noon - minute), None, "a clock that was set back");
-    }
-
-    #[test]
-    fn a_quotation_is_bounded() {
-        assert_eq!(bounded("abc", 3), "abc");
-        assert_eq!(bounded("abcd", 3), "abc…");
-        assert!(bounded(&format!("a{}", "\u{301}".repeat(1_000)), 3).len() < 40);
     }
 }

@@ -23,9 +23,6 @@ const SYSTEM: (u64, u64) = (6, 10);
 const ONE: u64 = 3;
 /// What stands first where something was left out.
 const LEFT_OUT: &str = "(Earlier messages are not shown.)";
-/// Heads the messages that hold the sections beside the instructions. A person's message
-/// begins with a name, and a name has no brackets, so no person can write such a message.
-pub(super) const NOTES: &str = "[Notes]";
 
 /// A part of the instructions.
 #[derive(Debug, Clone)]
@@ -49,7 +46,8 @@ pub(super) enum Place {
     /// Before the earlier messages: changes when these lose their first ones. People's words stand
     /// here rather than among the instructions.
     Opening,
-    /// Behind the earlier messages: for this turn only.
+    /// Behind the earlier messages: for this turn only, as the program's words
+    /// ([`ChatRole::System`]).
     Notes,
 }
 
@@ -160,7 +158,7 @@ fn fit_with(draft: Draft, budget: Budget, keep: Keep) -> Fitted {
         draft.tools.iter().map(|tool| budget.scale.apply(budget.family.tool(tool))).sum();
     // The frames of the instructions and of the messages that the program adds.
     let frames: u64 =
-        [LEFT_OUT, NOTES, NOTES].map(|own| budget.message(&ChatMessage::user(own))).iter().sum();
+        [LEFT_OUT, "", ""].map(|own| budget.message(&ChatMessage::system(own))).iter().sum();
     let system = match keep {
         Keep::All => (most * SYSTEM.0 / SYSTEM.1).saturating_sub(tools),
         Keep::Question => most.saturating_sub(question + 8 + frames),
@@ -186,12 +184,11 @@ fn without_conversation(draft: &Draft, sections: &[Section]) -> TextRequest {
             .collect();
         (!texts.is_empty()).then(|| texts.join("\n\n"))
     };
-    let message = |text: String| ChatMessage::user(format!("{NOTES}\n\n{text}"));
     let (opening, notes) = (joined(Place::Opening), joined(Place::Notes));
     TextRequest {
         system: joined(Place::Instructions),
         stable: usize::from(opening.is_some()),
-        messages: Arc::new(opening.into_iter().chain(notes).map(message).collect()),
+        messages: Arc::new(opening.into_iter().chain(notes).map(ChatMessage::system).collect()),
         tools: Arc::clone(&draft.tools),
         ..TextRequest::default()
     }

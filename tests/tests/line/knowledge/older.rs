@@ -109,7 +109,7 @@ async fn a_prompt_shows_pieces_that_the_new_model_has_not_embedded_yet() {
     house.say(&dm("7"), ASKED).await;
     house.quiet().await;
     let prompt = models::prompt(&model.requests()[0]);
-    assert!(prompt.contains("[1] kettle\n> The kettle stands in the cellar."), "{prompt}");
+    assert!(prompt.contains("[1] kettle\n  The kettle stands in the cellar."), "{prompt}");
     assert!(!prompt.contains("garden"), "{prompt}");
     let person = house.entity(&dm("7"));
     let rows = store.usage(Some(house.agent), Day(0)).await.unwrap();

@@ -89,7 +89,7 @@ async fn private_facts_follow_a_linked_person_and_no_other() {
         .await;
 
     let prompt = stage.ask(&there(), "What is my secret word?").await;
-    let (_, known) = prompt.split_once("# What is known about userabroad-anna").unwrap();
+    let (_, known) = prompt.split_once("About userabroad-anna it is known:").unwrap();
     assert!(known.contains(SECRET), "under the name that speaks: {prompt}");
     let listed = stage.answer(&there(), "/memory").await;
     assert!(listed.contains("1. Anna: the secret word is heliotrope"), "{listed}");

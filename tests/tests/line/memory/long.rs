@@ -39,9 +39,10 @@ async fn long_messages_that_left_the_prompt_are_found_and_summarised() {
         stage.say(&bob, &chatter(n)).await;
     }
     let prompt = stage.ask(&club(0).mentioning(), "Where is the spare padlock?").await;
-    let (_, found) =
-        prompt.split_once("# Related earlier messages").unwrap_or_else(|| panic!("{prompt}"));
-    assert!(found.contains("Bob: The spare padlock is on the green shelf"), "{prompt}");
+    let (_, found) = prompt
+        .split_once("Earlier here, and perhaps of use now:")
+        .unwrap_or_else(|| panic!("{prompt}"));
+    assert!(found.contains("Bob wrote “The spare padlock is on the green shelf"), "{prompt}");
     assert!(prompt.matches("telling each other").count() < TALK, "the prompt shows all: {prompt}");
     stage.house.quiet().await;
     assert!(summaries(&stage).iter().any(|asked| asked.contains("green shelf")));
@@ -75,6 +76,7 @@ async fn with_long_answers_each_message_is_shown_or_summarised() {
     let missing = missing(&asked);
     assert!(missing.len() <= 2, "neither shown nor summarised: {missing:?}");
     assert!((4..=turns).contains(&asked.len()), "{} calls", asked.len());
-    let (_, summary) = shown.split_once("# Earlier in this conversation").unwrap();
+    let (_, summary) =
+        shown.split_once("Earlier in this conversation, as it was summed up:").unwrap();
     assert!(summary.contains("Bob said Decided: number 0."), "{shown}");
 }

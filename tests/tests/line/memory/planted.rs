@@ -66,7 +66,7 @@ impl Action for Pay {
 /// Obeys the first instruction in the prompt that was not obeyed before.
 fn obey(request: &TextRequest, obeyed: &Mutex<Vec<String>>) -> galatea_core::model::TextAnswer {
     let asked = prompt(request);
-    if asked.contains("# What you have just done") {
+    if asked.contains("You have just done this:") {
         return ScriptedModel::text("as you wish");
     }
     let payload = {

@@ -45,7 +45,7 @@ async fn a_profile_is_shown_in_its_scope_and_goes_with_each_fact() {
         assert!(made.memory.content.text.contains(thing), "{made:?}");
     }
     let prompt = stage.ask(&private(0), "Who am I?").await;
-    assert!(prompt.contains("# What is known about Anna\nKnown in short: "), "{prompt}");
+    assert!(prompt.contains("About Anna it is known: “Known in short: "), "{prompt}");
     for at in [private(1), private(2), club(0).mentioning()] {
         assert!(!stage.ask(&at, "Who am I?").await.contains("Known in short"), "{}", at.room);
     }

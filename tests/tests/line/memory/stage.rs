@@ -52,6 +52,8 @@ impl Stage {
         let mut plan = Plan::new(Arc::clone(&reader) as _)
             .plugin(standard)
             .set("LIMITS", "off")
+            // Few, so that the talk soon leaves the prompt.
+            .set("CONVERSATION_TOKENS", "600")
             .set("REFLECTION_INTERVAL", "1")
             .set("EVALUATION_PAUSE_SECONDS", "0")
             .clock(clock.shared());

@@ -321,16 +321,6 @@ async fn without_a_part_of_the_memory_answers_are_missing() {
 
 /// The part of a prompt that states what is known of people.
 fn facts_of(prompt: &str) -> String {
-    let mut facts = String::new();
-    let mut within = false;
-    for line in prompt.lines() {
-        if line.starts_with('#') {
-            within = line.starts_with("# What is known about");
-        }
-        if within && line.starts_with("- ") {
-            facts.push_str(line);
-            facts.push('\n');
-        }
-    }
-    facts
+    let is_of_person = |line: &&str| line.starts_with("About ") && line.contains(" it is known: ");
+    prompt.lines().filter(is_of_person).collect::<Vec<_>>().join("\n")
 }

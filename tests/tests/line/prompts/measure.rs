@@ -4,17 +4,16 @@
 
 use galatea_core::{
     Timestamp,
-    model::{CacheFor, TextRequest},
+    model::{CacheFor, ChatMessage, ChatRole, TextRequest},
     tokens::Family,
 };
 use serde_json::{Value, json};
 
-/// Begins the message that holds for one turn only, as `galatea-runtime` writes it.
-const NOTES: &str = "[Notes]";
-
 /// A prompt as providers read it: tools, instructions, messages.
 pub(crate) struct Prompt {
     parts: Vec<String>,
+    /// The part that holds for one turn only: what the program says last.
+    turn: Option<usize>,
     tools: usize,
     has_system: bool,
     /// Parts up to the mark behind which nothing is cached; 0 without a mark.
@@ -32,7 +31,11 @@ impl Prompt {
         let messages = request.messages.iter().map(|message| message.text());
         let parts: Vec<String> = tools.chain(request.system.clone()).chain(messages).collect();
         let behind = request.messages.len() - request.stable;
+        let late = |message: &ChatMessage| message.role == ChatRole::System;
+        let late = request.messages.iter().rposition(late).filter(|at| *at >= request.leading());
+        let late = late.map(|at| parts.len() - request.messages.len() + at);
         Self {
+            turn: late,
             tools: request.tools.len(),
             instructions: request.cache_instructions,
             has_system: request.system.is_some(),
@@ -61,12 +64,12 @@ impl Prompt {
     fn sections(&self, family: Family) -> Value {
         let system = self.tools + usize::from(self.has_system);
         let messages = &self.parts[system..];
-        let turn = messages.iter().rposition(|text| text.starts_with(NOTES)).unwrap_or(0);
+        let turn = self.turn.map_or(0, |turn| tokens(family, &self.parts[turn..=turn]));
         json!({
             "tools": tokens(family, &self.parts[..self.tools]),
             "instructions": tokens(family, &self.parts[self.tools..system]),
-            "conversation": tokens(family, messages) - tokens(family, &messages[turn..=turn]),
-            "turn": tokens(family, &messages[turn..=turn]),
+            "conversation": tokens(family, messages) - turn,
+            "turn": turn,
         })
     }
 

@@ -109,6 +109,7 @@ fn item(message: &ChatMessage) -> Item<'_> {
     let role = match message.role {
         ChatRole::User => "user",
         ChatRole::Assistant => "assistant",
+        ChatRole::System => "system",
     };
     let content = match message.parts.as_slice() {
         [ChatPart::Text { text }] => Content::Text(Cow::Borrowed(text)),

@@ -47,7 +47,7 @@ fn tokens_of(request: &TextRequest) -> u64 {
 
 /// The messages of a request without the one that holds the passing sections.
 fn without_notes(request: &TextRequest) -> Vec<&ChatMessage> {
-    request.messages.iter().filter(|message| !message.text().starts_with(NOTES)).collect()
+    request.messages.iter().filter(|message| message.role != ChatRole::System).collect()
 }
 
 #[test]
@@ -66,7 +66,8 @@ fn what_changes_stands_behind_the_earlier_messages() {
     let (request, _) = fitted(&draft, Budget { tokens: None, ..budget(0) });
     assert_eq!(request.system.as_deref(), Some("You are Eliza.\n\nBio."));
     assert_eq!(request.stable, 4);
-    assert!(request.messages[4].text().starts_with(&format!("{NOTES}\n\nfact fact")));
+    assert_eq!(request.messages[4].role, ChatRole::System);
+    assert!(request.messages[4].text().starts_with("fact fact"), "without a head");
     assert_eq!(request.messages[5].text(), "Ann: the question");
     assert_eq!(request.cache_instructions, CacheFor::Minutes);
     let at =
@@ -85,17 +86,17 @@ fn a_summary_stands_before_the_earlier_messages() {
     let mut draft = Draft { pace: Pace { active: true, frequent: false }, ..draft(4, 10) };
     let summary = Section {
         name: "SUMMARIZED_CONTEXT".into(),
-        text: "# Earlier\nAnn is new.".into(),
+        text: "Ann is new.".into(),
         needed: false,
         place: Place::Opening,
     };
     draft.sections.insert(1, summary);
     let (request, _) = fitted(&draft, Budget { tokens: None, ..budget(0) });
     assert_eq!(request.system.as_deref(), Some("You are Eliza.\n\nBio."), "no instruction");
-    assert_eq!(request.messages[0].text(), format!("{NOTES}\n\n# Earlier\nAnn is new."));
+    assert_eq!(request.messages[0], ChatMessage::system("Ann is new."));
     assert_eq!(request.stable, 5);
     assert!(request.messages[1].text().starts_with("Ann: 0"));
-    assert!(request.messages[5].text().starts_with(&format!("{NOTES}\n\nfact fact")));
+    assert!(request.messages[5].text().starts_with("fact fact"));
     assert_eq!(request.messages[6].text(), "Ann: the question");
     // A model that takes little loses it before the character.
     draft.sections[1].text = "word ".repeat(3_000);
