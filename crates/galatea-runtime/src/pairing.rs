@@ -279,7 +279,7 @@ async fn admit(
 mod tests {
     use super::*;
 
-    const HERE: Source = Source::new("here");
+    static HERE: Source = Source::new("here");
 
     fn stranger(entity: EntityId) -> Stranger<'static> {
         Stranger { entity, source: &HERE, name: "x", text: "hello" }
@@ -289,7 +289,7 @@ mod tests {
         Pending {
             code: String::new(),
             entity: EntityId::fresh(),
-            source: HERE,
+            source: HERE.clone(),
             name: String::new(),
             until: Timestamp(until),
             sent_at: Timestamp(0),

@@ -6,6 +6,7 @@ use galatea_core::{
 };
 use galatea_store::{Database, SqliteOptions};
 use sqlx::{Connection as _, Executor as _, SqliteConnection, sqlite::SqliteConnectOptions};
+use std::sync::Arc;
 
 use crate::{
     house::{House, Plan, Spot, dm, group},

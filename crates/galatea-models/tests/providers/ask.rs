@@ -112,6 +112,8 @@ pub(crate) fn request(stream: bool) -> TextRequest {
         stream,
         deadline: None,
         first_within: None,
+        length: None,
+        partial: false,
         cache_instructions: CacheFor::Nothing,
         stable: 0,
         bill: Bill::default(),

@@ -125,8 +125,8 @@ impl Accounts {
         let mine = rank(account);
         self.own
             .iter()
-            .filter(|(of, name)| of == source && *name != account.0)
-            .map(|(_, name)| Account(name.clone()))
+            .filter(|one| one.0 == *source && one.1 != account.0)
+            .map(|one| Account(one.1.clone()))
             .map(|other| (other.clone(), rank(&other) < mine))
             .collect()
     }

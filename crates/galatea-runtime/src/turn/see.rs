@@ -5,8 +5,8 @@
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures::future::join_all;
 use galatea_core::{
-    Backoff, Clock, Content, Error, ErrorKind, FileReader, Media, MediaKind, MemoryId, Result,
-    SentFile, StepOutcome, Store, Timestamp,
+    Backoff, Content, Error, ErrorKind, FileReader, Media, MediaKind, MemoryId, Result, SentFile,
+    StepOutcome, Store, Timestamp,
     model::{ChatMessage, ChatPart, ChatRole, Finish, TextRequest},
 };
 use std::time::Duration;

@@ -14,7 +14,7 @@ async fn last_step(house: &House, id: galatea_core::MemoryId) -> (InboxState, St
         .cloned();
     let (rule, reason) =
         step.map_or_else(Default::default, |step| (step.rule.to_string(), step.reason));
-    (explained.state, rule, reason)
+    (explained.state, rule, reason.into_owned())
 }
 
 /// 25 members of a group send eight commands each. Before, all 200 were answered, and the platform

@@ -13,7 +13,7 @@ use super::{
     limits::{caps, rates},
 };
 use crate::{
-    budget::refusal::{Refusal, Why},
+    budget::refusal::{Refusal, Who, Why},
     config::Flow,
 };
 
@@ -135,8 +135,13 @@ impl Ledger {
         places: &BTreeMap<Holder, Place>,
     ) -> Result<(), Refusal> {
         let counted = counted(case, ask);
+        let is_command = matches!(ask, Ask::Command | Ask::Ruling);
         let mut refused = None;
         for (holder, who, rate) in rates(case) {
+            // Commands have a share of what many people use, which each process judges by itself.
+            if is_command && who != Who::Person {
+                continue;
+            }
             let Some(place) = places.get(&holder).filter(|_| counted.contains(&holder)) else {
                 continue;
             };
@@ -155,7 +160,7 @@ impl Ledger {
         }
         let judged = match refused {
             Some(refusal) => Err(refusal),
-            None if ask == Ask::Command => Ok(()),
+            None if is_command => Ok(()),
             None => self.fits(case, Spend::default()),
         };
         if judged.is_err() {
@@ -166,8 +171,16 @@ impl Ledger {
 
     /// Takes back an admission that was counted.
     pub(in crate::budget) fn uncount(&mut self, case: &Case<'_>, ask: Ask) {
+        let people: BTreeSet<Holder> = rates(case)
+            .into_iter()
+            .filter(|(_, who, _)| *who == Who::Person)
+            .map(|(holder, ..)| holder)
+            .collect();
         for holder in counted(case, ask) {
             let account = self.account(&holder, case.now);
+            if matches!(ask, Ask::Command | Ask::Ruling) && !people.contains(&holder) {
+                account.mine_commands = account.mine_commands.saturating_sub(1);
+            }
             account.mine_answers = account.mine_answers.saturating_sub(1);
             if let Some(bucket) = &mut account.bucket {
                 bucket.give_back();
@@ -212,8 +225,7 @@ impl Ledger {
 fn counted(case: &Case<'_>, ask: Ask) -> BTreeSet<Holder> {
     let mut rates = rates(case);
     match ask {
-        Ask::Answer => {}
-        Ask::Command => rates.truncate(1),
+        Ask::Answer | Ask::Command | Ask::Ruling => {}
         Ask::Opinion => rates.clear(),
     }
     rates.into_iter().map(|(holder, ..)| holder).collect()
