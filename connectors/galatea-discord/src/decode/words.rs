@@ -38,7 +38,7 @@ pub(super) fn beside(message: &Value) -> String {
     parts.extend(lottie.filter_map(|one| Some(format!("[sticker: {}]", text(one, "name")?))));
     let content = message["content"].as_str().unwrap_or_default();
     parts.extend(list(message, "embeds").filter_map(|one| embed(one, content)));
-    let shown = components(list(message, "components"), 0);
+    let shown = components(&mut list(message, "components"), 0);
     parts.extend((!shown.is_empty()).then(|| bounded(shown.join("\n"), MOST)));
     parts.extend(activity(message));
     parts.join("\n")
@@ -119,7 +119,7 @@ fn poll_result(embed: &Value) -> Option<String> {
 
 /// The words of components: text displays, sections, containers, galleries, and what buttons and menus
 /// say (Discord, "Component Reference").
-fn components<'a>(all: impl Iterator<Item = &'a Value>, depth: usize) -> Vec<String> {
+fn components<'a>(all: &mut dyn Iterator<Item = &'a Value>, depth: usize) -> Vec<String> {
     let mut lines = Vec::new();
     if depth >= DEEPEST {
         return lines;
@@ -140,14 +140,14 @@ fn components<'a>(all: impl Iterator<Item = &'a Value>, depth: usize) -> Vec<Str
             ),
             13 => lines.push(format!("[file: {}]", text(one, "name").unwrap_or("without a name"))),
             _ => {
-                lines.extend(components(list(one, "components"), depth + 1));
+                lines.extend(components(&mut list(one, "components"), depth + 1));
                 lines
                     .extend(text(one, "content").or_else(|| text(one, "label")).map(str::to_owned));
             }
         }
-        let beside =
+        let mut beside =
             [&one["accessory"], &one["component"]].into_iter().filter(|one| one.is_object());
-        lines.extend(components(beside, depth + 1));
+        lines.extend(components(&mut beside, depth + 1));
     }
     if !buttons.is_empty() && seen > 0 {
         lines.push(format!("[buttons: {}]", buttons.join(" / ")));

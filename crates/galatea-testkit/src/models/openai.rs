@@ -340,10 +340,8 @@ fn message_shape(i: usize, message: &Value, shape: &mut Shape<'_>) {
     let at = format_args!("messages[{i}]");
     shape.object(at, message, &["role", "content"], &["name", "tool_calls", "tool_call_id"]);
     match message["role"].as_str() {
-        Some("system" | "developer") => {
-            shape.require(i == 0, format_args!("{at}: instructions after the first message"))
-        }
-        Some("user" | "assistant" | "tool") => {}
+        // Instructions may stand anywhere (API reference, chat completions, `messages`).
+        Some("system" | "developer" | "user" | "assistant" | "tool") => {}
         _ => shape.fail(format!("{at}.role: unknown")),
     }
     match &message["content"] {
