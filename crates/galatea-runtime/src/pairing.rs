@@ -6,16 +6,19 @@
 //! for ten minutes at least, however many others come: a platform's strangers get at most
 //! [`REPLIES`] codes a minute, and the longest wait makes room for the next one.
 
+mod admission;
 mod invitation;
 
+pub(crate) use admission::Stranger;
 pub use invitation::{Invitation, invitations, invite};
 
 use galatea_core::{
     AgentId, Clock, EntityId, Result, Source, Store, Task, TaskId, Timestamp, ids::uuid_of,
 };
-use rand::RngExt;
 use serde_json::{Map, Value, json};
 use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use self::admission::{admit, approved_key, random_code};
 
 /// How long a code is good.
 const LIFE: Duration = Duration::from_secs(60 * 60);
@@ -31,19 +34,7 @@ const MINUTE: i64 = 60_000;
 const AGAIN: Duration = Duration::from_secs(10 * 60);
 /// Attempts to take a place or to count a reply while other processes do the same.
 const ATTEMPTS: usize = 8;
-/// Without letters and digits that look alike.
-const ALPHABET: &[u8] = b"23456789ABCDEFGHJKMNPQRSTUVWXYZ";
 const TAG: &str = "PAIRING";
-
-fn approved_key(entity: EntityId) -> String {
-    format!("pairing:approved:{entity}")
-}
-
-/// Characters that nobody guesses.
-fn random_code(length: usize) -> String {
-    let mut rng = rand::rng();
-    (0..length).map(|_| char::from(ALPHABET[rng.random_range(0..ALPHABET.len())])).collect()
-}
 
 /// Whether the owner approved this person.
 pub(crate) async fn is_approved(
@@ -66,15 +57,6 @@ pub(crate) enum Welcome {
     NoReply,
     /// Nothing: too many others wrote within this minute.
     TooMany,
-}
-
-/// A stranger at the door.
-pub(crate) struct Stranger<'a> {
-    pub(crate) entity: EntityId,
-    pub(crate) source: &'a Source,
-    pub(crate) name: &'a str,
-    /// What they wrote.
-    pub(crate) text: &'a str,
 }
 
 /// The notice to a stranger; their code is stored before it is sent.
@@ -262,17 +244,6 @@ pub async fn approve(
     admit(store, agent, person.entity, &person.name, now).await?;
     store.delete_task(agent, person.row).await?;
     Ok(Some(person.name))
-}
-
-/// From now on this person is answered.
-async fn admit(
-    store: &dyn Store,
-    agent: AgentId,
-    entity: EntityId,
-    name: &str,
-    now: Timestamp,
-) -> Result<()> {
-    store.cache(agent, &approved_key(entity), &json!({ "at": now, "name": name }), None).await
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use galatea_core::{
     store::{InboxItem, InboxState, OutboxItem},
 };
 
-use super::{ExplainQuery, Explanation, explained};
+use super::story::{ExplainQuery, Explanation, explained};
 
 /// Begins the summary of a message whose answer was asked about.
 pub(super) const ANSWER: &str = "the agent's own words, in answer to this message";

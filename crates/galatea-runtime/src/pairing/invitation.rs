@@ -7,7 +7,7 @@ use galatea_core::{
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-use super::{Stranger, admit, approved_key, random_code};
+use super::admission::{Stranger, admit, approved_key, random_code};
 
 /// Characters of a code: 59 bits, since a stranger may try as many as they like.
 const LENGTH: usize = 12;

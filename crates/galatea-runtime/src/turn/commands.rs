@@ -22,15 +22,6 @@ use super::{engine::Engine, more};
 /// Not in the set that platforms show: for owners, who read of them in the docs.
 /// Memories deleted in one commit: as many as in a step of [`Store::forget_ahead`].
 const AT_ONCE: usize = 100;
-const OWNERS_ONLY: [&str; 2] = ["block", "unblock"];
-
-/// True for a command handled here (`start` is Telegram's greeting).
-pub(crate) fn is_known(name: &str) -> bool {
-    OWNERS_ONLY.contains(&name)
-        || name == "start"
-        || COMMANDS.iter().any(|(known, _)| *known == name)
-}
-
 /// Runs the command of the message; without one, shows the help.
 pub(crate) async fn run(engine: &Engine, turn: &Turn<'_>) -> Result<Done> {
     let store = engine.store.as_ref();

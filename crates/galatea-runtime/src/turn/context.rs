@@ -71,6 +71,16 @@ pub(crate) struct TurnContext {
 }
 
 impl TurnContext {
+    /// The messages to be answered.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = &Waiting> {
+        std::iter::once(&self.message).chain(&self.merged)
+    }
+
+    /// The same, to be changed.
+    pub(super) fn waiting_mut(&mut self) -> impl Iterator<Item = &mut Waiting> {
+        std::iter::once(&mut self.message).chain(&mut self.merged)
+    }
+
     /// `visit` says whose limits its calls are counted against.
     pub(crate) fn new(
         engine: &Engine,

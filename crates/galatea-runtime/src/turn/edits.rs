@@ -8,7 +8,7 @@ use std::{
 };
 use tokio::sync::Notify;
 
-use super::context::TurnContext;
+use super::message::Waiting;
 
 /// Messages that turns of this process answer now, with who waits for an edit of them.
 #[derive(Default)]
@@ -23,9 +23,8 @@ impl Edits {
     }
 
     /// Watches the messages of a turn until the guard is dropped.
-    pub(super) fn watch(&self, context: &TurnContext) -> Watch<'_> {
-        let asked = std::iter::once(&context.message)
-            .chain(&context.merged)
+    pub(super) fn watch<'a>(&self, messages: impl Iterator<Item = &'a Waiting>) -> Watch<'_> {
+        let asked = messages
             .map(|waiting| &waiting.entry.memory)
             .map(|memory| (memory.id, memory.content.text.clone()))
             .collect::<Vec<_>>();
@@ -43,8 +42,8 @@ impl Edits {
 }
 
 /// Takes the messages of a turn as they read now, so that the next edit is told from this one.
-pub(super) async fn reread(store: &dyn Store, context: &mut TurnContext) {
-    for waiting in std::iter::once(&mut context.message).chain(&mut context.merged) {
+pub(super) async fn reread(store: &dyn Store, messages: impl Iterator<Item = &mut Waiting>) {
+    for waiting in messages {
         if let Ok(Some(memory)) = store.memory(waiting.entry.memory.id).await {
             Arc::make_mut(&mut waiting.entry).memory.content = memory.content;
         }

@@ -14,19 +14,16 @@ use std::{
     time::Duration,
 };
 
+pub(super) use self::people::is_listed;
 use self::{
     addressed::{direct, group},
     log::Log,
     people::{named, sender},
 };
 pub(crate) use self::{case::Case, log::Judged};
-pub(super) use self::{
-    name::{folded, is_word},
-    people::is_listed,
-};
 use super::{
     act::pending::answer,
-    commands,
+    known_command,
     more::{self, More},
 };
 
@@ -206,7 +203,7 @@ fn command(case: &Case<'_>, mut log: Log) -> ControlFlow<Judged, Log> {
         .command
         .as_ref()
         .map(|command| command.name.as_str())
-        .filter(|name| commands::is_known(name) && *name != "ask")
+        .filter(|name| known_command::is_known(name) && *name != "ask")
         .filter(|name| *name != more::COMMAND || case.more != More::Asked);
     if command.is_none() && answer(&case.message.content.text).is_none() {
         return Continue(log);

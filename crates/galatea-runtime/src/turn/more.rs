@@ -7,11 +7,11 @@ use super::{
     commit::commit,
     context::{TurnContext, TurnPlace},
     engine::Engine,
-    gate::{folded, is_word},
     held::{self, Held},
     memories::lacks_file,
     message::Waiting,
     outcome::Outcome,
+    spelling::{folded, is_word},
 };
 use crate::{budget::Visit, directory::RoomInfo};
 

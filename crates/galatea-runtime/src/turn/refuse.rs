@@ -13,6 +13,7 @@ use super::{
     engine::Engine,
     gate::Judged,
     judge::Judge,
+    known_command,
     message::{Claimed, Waiting},
     notice::limit_notice,
     outcome::Outcome,
@@ -92,7 +93,7 @@ fn is_confirmation(message: &Waiting) -> bool {
         .envelope
         .command
         .as_ref()
-        .is_some_and(|command| commands::is_known(&command.name))
+        .is_some_and(|command| known_command::is_known(&command.name))
 }
 
 /// A command that changes the Room, of a person who may change it.
@@ -172,7 +173,7 @@ pub(super) async fn refuse(
         .envelope
         .command
         .as_ref()
-        .is_some_and(|command| commands::is_known(&command.name) && command.name != "ask");
+        .is_some_and(|command| known_command::is_known(&command.name) && command.name != "ask");
     let (room, person, from_bot) =
         (place.info.room.id, first.entry.memory.entity_id, first.entry.envelope.from_bot);
     let mut verdicts = Vec::new();

@@ -6,8 +6,7 @@ use moka::sync::Cache;
 use std::time::Duration;
 
 use super::{
-    commands,
-    context::TurnContext,
+    known_command,
     message::{Claimed, Waiting},
 };
 use crate::{directory::RoomInfo, lanes::Lane};
@@ -66,32 +65,34 @@ fn shared<'a>(info: &RoomInfo, message: &'a Waiting) -> Option<&'a str> {
     (!info.room.kind.is_direct() && matches!(name, "help" | "start")).then_some(name)
 }
 
-/// Takes the repeats that wait directly behind the command of a turn: the same words of the same
-/// person. They are finished with it.
+/// Takes the repeats that wait directly behind a command: the same words of the same person. They are
+/// finished with it, each with its verdict.
 pub(super) fn gather(
     lane: &Lane<RoomId, Claimed>,
-    context: &mut TurnContext,
+    message: &Waiting,
     taken: &mut Vec<Claimed>,
-) {
-    let first = &context.message.entry;
-    let Some(command) = first.envelope.command.as_ref().filter(|c| commands::is_known(&c.name))
-    else {
-        return;
+) -> Vec<(Waiting, Verdict)> {
+    let first = &message.entry;
+    let command = first.envelope.command.as_ref();
+    let Some(command) = command.filter(|c| known_command::is_known(&c.name)) else {
+        return Vec::new();
     };
     // Where a conversation begins again depends on when the last of them was sent.
     if command.name == "reset" || command.name == "ask" {
-        return;
+        return Vec::new();
     }
     let repeats = lane.take_while(AT_ONCE, |next| {
         next.entry.memory.entity_id == first.memory.entity_id
             && next.entry.envelope.edit_of.is_none()
             && next.entry.envelope.command.as_ref() == Some(command)
     });
-    for repeat in &repeats {
+    let finished = repeats.iter().map(|repeat| {
         let mut verdict = Verdict { decision: Decision::Merged, ..Verdict::default() };
         let why = "the same command was sent before it; one answer is for both";
         verdict.step("repeated", StepOutcome::Note, why);
-        context.passed.push((repeat.message.clone(), verdict));
-    }
+        (repeat.message.clone(), verdict)
+    });
+    let finished = finished.collect();
     taken.extend(repeats);
+    finished
 }

@@ -121,7 +121,8 @@ impl Engine {
         context.ask = ask;
         context.save(&self.budget);
         if context.verdict.decision == Decision::Command {
-            repeated::gather(lane, &mut context, taken);
+            let repeats = repeated::gather(lane, &context.message, taken);
+            context.passed.extend(repeats);
         }
         answer_busy(self, lane, taken, &judge, context).await?;
         Ok(TurnEnd::Finished)
@@ -166,7 +167,7 @@ async fn answer_busy(
             && context.merged.len() + 1 < engine.limits.collect;
         let from_bot = context.message.entry.envelope.from_bot;
         let watches = context.verdict.decision == Decision::Answer && edited < EDITS;
-        let watch = engine.state.edits.watch(&context);
+        let watch = engine.state.edits.watch(context.waiting());
         let interrupted = async {
             tokio::select! {
                 () = interruption(lane, interruptible, judge) => Interruption::More,
@@ -181,7 +182,7 @@ async fn answer_busy(
             Ended::Interrupted(again, Interruption::Edited) => {
                 context = *again;
                 edited += 1;
-                reread(&*engine.store, &mut context).await;
+                reread(&*engine.store, context.waiting_mut()).await;
                 let why = "started again, because the message was edited meanwhile";
                 context.verdict.step("edit", StepOutcome::Note, why);
             }

@@ -3,7 +3,7 @@
 use galatea_core::{Address, Decision, RemoteId, StepOutcome, Verdict, store::InboxEntry};
 use std::sync::Arc;
 
-use super::{confirm::answer, engine::Engine, held};
+use super::{act::pending::answer, engine::Engine, held};
 use crate::outbox::Route;
 
 /// A message for which the platform shows that an answer is coming, and none is.

@@ -244,6 +244,9 @@ impl<'ast> Visit<'ast> for Seen {
         self.tree(&item.tree, &mut Vec::new(), passed_on);
     }
 
+    /// `pub(in path)` says who may see an item, and uses nothing.
+    fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
+
     fn visit_path(&mut self, path: &'ast syn::Path) {
         self.path(path.segments.iter().map(|segment| segment.ident.to_string()).collect());
         syn::visit::visit_path(self, path);

@@ -1,3 +1,5 @@
+//! Tests of rewriting requests after refusals.
+
 use super::{
     recognise::{Refused, recognise},
     *,

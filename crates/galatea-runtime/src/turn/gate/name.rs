@@ -1,18 +1,13 @@
 //! Whether a message calls the agent by name, or merely contains it.
 
-mod fold;
 mod forms;
-mod script;
 #[cfg(test)]
 mod tests;
 
 use galatea_core::Character;
 
-pub(in crate::turn) use self::{fold::folded, script::is_word};
-use self::{
-    forms::{Form, forms},
-    script::{begins, ends, is_unspaced},
-};
+use self::forms::{Form, forms};
+use crate::turn::spelling::{begins, ends, folded, is_unspaced, is_word};
 
 /// How a message calls the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -202,7 +197,7 @@ fn at_place(before: &str, word: &str, after: &str, form: &Form) -> Called {
     let (Some(first), Some(last)) = (word.chars().next(), word.chars().next_back()) else {
         return Called::No;
     };
-    if !begins(before, first) {
+    if !begins(before, first, |text| greets(text) || ends_a_clause(text)) {
         return Called::No;
     }
     let Some(suffix) = ends(last, after) else { return Called::No };

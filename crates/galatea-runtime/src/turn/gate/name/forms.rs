@@ -1,7 +1,7 @@
 //! The names that a persona is called by: its own, its handle, its names on the platform, and the
 //! first word of a name of several.
 
-use super::{fold::folded, script::is_word};
+use crate::turn::spelling::{folded, is_word};
 
 /// A folded name.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -155,19 +155,20 @@ const VOCATIVES: &[&str] = &["이여", "야", "아", "여"];
 
 /// What is written to a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Suffix {
+pub(in crate::turn) struct Suffix {
     /// Its length in bytes.
-    pub(super) length: usize,
+    pub(in crate::turn) length: usize,
     /// It is one by which people are called.
-    pub(super) calls: bool,
+    pub(in crate::turn) calls: bool,
 }
 
 impl Suffix {
     const NONE: Self = Self { length: 0, calls: false };
 }
 
-/// Whether a word may begin behind `before`, if it begins with `first`.
-pub(super) fn begins(before: &str, first: char) -> bool {
+/// Whether a word may begin behind `before`, if it begins with `first`. `is_apart` tells whether
+/// `before` ends where readers pause: with a greeting or a clause.
+pub(in crate::turn) fn begins(before: &str, first: char, is_apart: impl Fn(&str) -> bool) -> bool {
     let Some(last) = before.chars().next_back() else { return true };
     if !is_word(last) {
         return !(matches!(last, '_' | '-')
@@ -175,9 +176,7 @@ pub(super) fn begins(before: &str, first: char) -> bool {
     }
     match (script(last), script(first)) {
         (Script::Spaced, Script::Spaced) | (Script::Katakana, Script::Katakana) => false,
-        (Script::Hangul, Script::Hangul) | (Script::Hiragana, Script::Hiragana) => {
-            super::greets(before) || super::ends_a_clause(before)
-        }
+        (Script::Hangul, Script::Hangul) | (Script::Hiragana, Script::Hiragana) => is_apart(before),
         (Script::Syllabic, Script::Syllabic) => {
             // A vowel that is written before its consonant (Thai, Lao), or a stacked consonant
             // (Burmese, Khmer).
@@ -189,7 +188,7 @@ pub(super) fn begins(before: &str, first: char) -> bool {
 
 /// What is written to a name that ends with `last`, before the next word; none if the name is only
 /// a part of a longer word.
-pub(super) fn ends(last: char, after: &str) -> Option<Suffix> {
+pub(in crate::turn) fn ends(last: char, after: &str) -> Option<Suffix> {
     let stretched = after.trim_start_matches(['ー', '~', '〜']);
     let stretch = after.len() - stretched.len();
     let Some(next) = stretched.chars().next() else { return Some(Suffix::NONE) };
@@ -247,6 +246,6 @@ fn particles(text: &str) -> Option<Suffix> {
 }
 
 /// Whether a script has no spaces, so that a name may be written to the words before it.
-pub(super) fn is_unspaced(c: char) -> bool {
+pub(in crate::turn) fn is_unspaced(c: char) -> bool {
     script(c) != Script::Spaced
 }
