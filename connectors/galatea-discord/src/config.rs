@@ -57,8 +57,9 @@ const PROXIES: Variable = Variable::new(
     "ids of applications that post people's messages again under another name, separated by commas; what they post counts as a person's; PluralKit and \
      Tupperbox when unset, none for no application",
 );
-/// PluralKit and Tupperbox, as their invite links name them (pluralkit.me and tupperbox.app, read in
-/// November 2026).
+/// PluralKit and Tupperbox. The id of PluralKit is in the invite link of its documentation's source
+/// (GitHub, PluralKit/PluralKit, `docs/content/.vuepress/config.js`). The source of Tupperbox is closed:
+/// its id is in public lists of bots, as the invite link of tupperbox.app, and in the code of other bots.
 const KNOWN_PROXIES: [u64; 2] = [466_378_653_216_014_359, 431_544_605_209_788_416];
 
 /// Settings of one Discord application.

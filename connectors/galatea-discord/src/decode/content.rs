@@ -3,7 +3,7 @@
 
 use galatea_core::{Content, Media, MediaKind, Quote, QuoteKind};
 use serde_json::{Value, json};
-use serenity::all::{Message, MessageType};
+use serenity::all::Message;
 
 use super::{Me, directory::Directory, media, replied, text, words};
 
@@ -75,8 +75,8 @@ pub(super) fn content(
     content
 }
 
-/// Quotes of the message replied to, or of the one from which a thread was started, with the text that
-/// Discord sends along. The quoted message need not be in the store.
+/// The quote of the message replied to, with the text that Discord sends along. The quoted message
+/// need not be in the store.
 fn quotes(
     m: &Message,
     data: &Value,
@@ -84,9 +84,7 @@ fn quotes(
     directory: &Directory,
     me: &Me,
 ) -> Vec<Quote> {
-    let starts = m.kind == MessageType::ThreadStarterMessage;
-    let Some(other) = m.referenced_message.as_deref().filter(|_| starts || replied(m).is_some())
-    else {
+    let Some(other) = m.referenced_message.as_deref().filter(|_| replied(m).is_some()) else {
         return Vec::new();
     };
     let words = said(&data["referenced_message"], other, guild, directory, me);

@@ -174,6 +174,9 @@ fn message(data: &Value, directory: &Directory, me: &Me) -> Decoded {
     let mut out = Decoded { newest, direct, ..Decoded::default() };
     if m.kind == MessageType::ThreadStarterMessage {
         out.events = started_from(data, directory, me);
+        if out.events.is_empty() {
+            out.left_out = Some("the message that a thread was started from is ours or unreadable");
+        }
         return out;
     }
     let who = data["member"]["nick"]

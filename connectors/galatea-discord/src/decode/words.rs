@@ -230,7 +230,7 @@ pub(super) fn kind(message: &Value, who: &str) -> Kind {
         12 => notice(format!("{who} added the news of {content} to this channel")),
         14 | 15 | 16 | 17 | 22 => Kind::LeftOut("advice of Discord's to the server's owner"),
         18 => notice(format!("{who} started a thread: {content}")),
-        21 => notice(format!("{who} started this thread from the message quoted here")),
+        21 => Kind::LeftOut("the beginning of a thread; its message is read in its own channel"),
         24 => notice(format!("Discord's AutoMod stopped a message of {who}")),
         25 => notice(format!("{who} subscribed to a role of the server")),
         26 => Kind::LeftOut("an offer of Discord's"),

@@ -55,10 +55,12 @@ pub(super) fn read(
     pieces
 }
 
-/// A text with the topic that it stands under.
+/// A text with the topic that it stands under. An empty one says nothing of its topic.
 fn under(topic: Option<&str>, piece: Knowledge) -> Knowledge {
     match (topic, piece) {
-        (Some(topic), Knowledge::Text(text)) => Knowledge::Text(format!("{topic}: {text}")),
+        (Some(topic), Knowledge::Text(text)) if !text.trim().is_empty() => {
+            Knowledge::Text(format!("{topic}: {text}"))
+        }
         (_, piece) => piece,
     }
 }

@@ -92,6 +92,7 @@ fn utf16(bytes: &[u8]) -> Option<String> {
         .filter_map(|encoding| {
             let text = encoding.decode_without_bom_handling_and_without_replacement(bytes)?;
             let (mut letters, mut usual, mut others) = (0_usize, 0_usize, 0_usize);
+            let (mut pairs, mut mixed, mut before) = (0_usize, 0_usize, None);
             for c in text.chars() {
                 if is_foreign(c) {
                     return None;
@@ -104,12 +105,40 @@ fn utf16(bytes: &[u8]) -> Option<String> {
                     }
                     _ => others += 1,
                 }
+                let script = script(c);
+                if let (Some(one), Some(other)) = (before, script) {
+                    pairs += 1;
+                    mixed += usize::from(one != other);
+                }
+                before = script;
             }
             // Blanks, line breaks and ASCII tell the order where both are letters.
-            (letters > 0 && letters >= others).then(|| ((usual, letters), text.into_owned()))
+            (letters > 0 && letters >= others && mixed.saturating_mul(MIXED) <= pairs)
+                .then(|| ((usual, letters), text.into_owned()))
         })
         .max_by_key(|(score, _)| *score)
         .map(|(_, text)| text)
+}
+
+/// From one pair of letters in this number whose scripts differ, characters are binary data. In text a
+/// word of another script stands beside the rest with its two ends only.
+const MIXED: usize = 3;
+
+/// The script of a letter, by its Unicode blocks; the scripts that East Asian text mixes are one.
+/// `None` for what stands in text of any script.
+fn script(c: char) -> Option<u32> {
+    let code = u32::from(c);
+    match code {
+        _ if !c.is_alphabetic() => None,
+        // Latin with the letters of phonetics, whose ligatures stand apart.
+        0..0x300 | 0x1d00..0x1f00 | 0xfb00..0xfb07 => Some(0),
+        0x1100..0x1200 | 0x2e80..0xa000 | 0xac00..0xd800 | 0xf900..0xfb00 => Some(1),
+        0xff00..0x10000 | 0x20000.. => Some(1),
+        // Greek and Arabic.
+        0x1f00..0x2000 => Some(3),
+        0xfb50..0xff00 => Some(6),
+        _ => Some(code >> 8),
+    }
 }
 
 /// A character that no text has: controls, private use, and what stands for an undecoded byte.

@@ -117,6 +117,25 @@ fn a_single_word_in_utf16_is_told_by_its_letters() {
     }
 }
 
+/// Every character is a letter in one of the byte orders, of scripts that no text mixes.
+#[test]
+fn short_binary_data_is_no_word_of_many_scripts() {
+    for bytes in [
+        &b"ab\0\x01\x02cd\0"[..],
+        b"ab\0\x01\x02\xff",
+        b"\0\x01\0\x02\x61\x62\0\x05\x63\x64",
+        b"a\0\x10\x05\x20\x4e\0\x06",
+    ] {
+        let error = parse(Format::Text, bytes, Limits::default()).expect_err(&format!("{bytes:?}"));
+        assert!(error.message().contains("binary"), "{error}");
+    }
+    for text in ["Яндекс и Google: 100 км", "iPhoneを買った。一つ", "[ˌɪntəˈnæʃənəl] ofﬁce"]
+    {
+        let bytes: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert_eq!(one_block(&read(Format::Text, &bytes)), text);
+    }
+}
+
 #[test]
 fn damaged_utf8_stays_utf8() {
     let mut bytes = GERMAN.repeat(3).into_bytes();
