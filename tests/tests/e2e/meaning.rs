@@ -93,10 +93,10 @@ async fn the_oldest_comes_back(stage: &Stage, program: Program, count: impl Asyn
             None => tokio::time::sleep(Duration::from_millis(20)).await,
         }
     };
-    for fact in ["- Ann keeps bees.", "- Ann owns thing 20."] {
+    for fact in ["“Ann keeps bees.”", "“Ann owns thing 20.”"] {
         assert!(shown.contains(fact), "{fact} is missing in {shown}");
     }
-    assert_eq!(shown.matches("- Ann owns thing ").count(), 11);
+    assert_eq!(shown.matches("“Ann owns thing ").count(), 11);
     // Messages are embedded in the background meanwhile.
     let embedded = stage.model.requests().into_iter().skip(before).filter(is_vectors);
     let inputs: Vec<_> = embedded.map(|request| request.body["input"].clone()).collect();

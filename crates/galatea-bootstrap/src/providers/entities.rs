@@ -58,28 +58,27 @@ impl Provider for Entities {
             people.iter().map(|(person, _)| names.name(*person)).collect()
         };
         let most = turn.budget(Section::Entities);
-        let text = match called(&meant).as_slice() {
-            [] => String::new(),
-            silent => format!("Also here, though silent lately: {}.", silent.join(", ")),
-        };
+        let text = counted(&called(&meant), 0, most)
+            .map_or_else(String::new, |list| format!("Also here, though silent lately: {list}."));
         let more = turn.people.count().saturating_sub(LISTED);
-        let all = titled(&called(&listed), more, "# People in this room", most);
-        Ok(Fragment::text(words::within(text, most)).value("entities", all))
+        let all = counted(&called(&listed), more, most)
+            .map_or_else(String::new, |list| format!("# People in this room\n{list}"));
+        Ok(Fragment::text(text).value("entities", all))
     }
 }
 
-/// Tokens of a title and of the number of those who are not named.
+/// Tokens of the words around a list and of the number of those who are not named.
 const FRAME: u64 = 14;
 
-/// A list of people under a title, of so many tokens at most, and how many more there are; empty without
-/// any.
-fn titled(people: &[String], more: usize, title: &str, most: u64) -> String {
+/// A list of people of so many tokens at most, and how many more there are; none without any. Names
+/// stand whole: the model may repeat them.
+fn counted(people: &[String], more: usize, most: u64) -> Option<String> {
     let all = people.iter().map(String::as_str);
     let names = words::first_within(all, most.saturating_sub(FRAME), |name| words::tokens(name));
     if names.is_empty() {
-        return String::new();
+        return None;
     }
     let more = more + people.len() - names.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{title}\n{}{more}", names.join(", "))
+    Some(format!("{}{more}", names.join(", ")))
 }

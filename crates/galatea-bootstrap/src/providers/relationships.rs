@@ -55,10 +55,8 @@ impl Provider for Relationships {
         let called: Vec<_> = known.iter().map(|e| (e.id, e.display_name())).collect();
         let called = called.iter().map(|(id, name)| (*id, Some(name.as_str())));
         let names = Speakers::beside(turn, called);
-        let title = format!(
-            "{} knows these people, by hearsay that may be wrong:",
-            names.of_memory(turn.message)
-        );
+        // Short: in a small window the section has some forty tokens.
+        let title = format!("By hearsay {} knows", names.of_memory(turn.message));
         let list = here
             .iter()
             .zip(&others)

@@ -120,7 +120,7 @@ async fn settings_are_kept_changed_removed_and_bounded() {
         done.effects.into_iter().for_each(|effect| merge(&mut scene, effect));
     }
     let shown = scene.shows("SETTINGS").await.text;
-    assert!(shown.contains("key 7: vvv") && shown.len() < 50 * 300, "{}", shown.len());
+    assert!(shown.contains("key 7 to “vvv") && shown.len() < 50 * 300, "{}", shown.len());
     let done = scene.does("UPDATE_SETTINGS", json!({ "key": "key 7", "value": "" })).await;
     done.effects.into_iter().for_each(|effect| merge(&mut scene, effect));
     let settings = scene.room.metadata["settings"].as_object().unwrap();
@@ -201,7 +201,10 @@ async fn a_missing_setting_of_the_world_is_asked_of_an_admin() {
     let metadata = World::with_setting("tone", Some("formal"));
     scene.world.as_mut().unwrap().metadata.extra.extend(metadata);
     let shown = scene.shows("SETTINGS").await.text;
-    assert!(shown.contains("- tone: formal") && shown.contains("Where are the rules?"), "{shown}");
+    assert!(
+        shown.contains("set tone to “formal”.") && shown.contains("Where are the rules?"),
+        "{shown}"
+    );
 
     let refused = scene.does("UPDATE_SETTINGS", json!({ "key": "tone", "value": "rude" })).await;
     assert!(!refused.success && refused.text.contains("casual, formal"), "{}", refused.text);

@@ -59,7 +59,7 @@ async fn a_move_leaves_the_new_place_in_the_prompt_and_the_old_one_in_the_store(
     )
     .await;
     let shown = scene.shows("FACTS").await.text;
-    assert!(shown.contains("- Maria lives in Ghent. (said "), "{shown}");
+    assert!(shown.contains("“Maria lives in Ghent.” (said "), "{shown}");
     scene.clock.advance(std::time::Duration::from_secs(30 * 86_400));
     let moved = json!({ "about": "Maria", "fact": "Maria moved to Lyon.", "evidence": "m1", "replaces": "k1" });
     learn(&mut scene, &[(MARIA, "I have moved to Lyon")], lesson(vec![moved])).await;
@@ -153,8 +153,8 @@ async fn hearsay_is_marked_and_never_replaces_what_the_person_said() {
     assert!(valid(&scene).contains(&"Maria lives in Ghent.".to_owned()));
     let shown = scene.shows("FACTS").await.text;
     assert!(
-        shown.contains("- Maria lives in Rome. (hearsay from Bob, ")
-            && shown.contains("- Maria lives in Ghent. (said "),
+        shown.contains("“Maria lives in Rome.” (hearsay from Bob, ")
+            && shown.contains("“Maria lives in Ghent.” (said "),
         "{shown}"
     );
     learn(&mut scene, &[(BOB, "Maria lives in Oslo, sorry")], lesson(vec![])).await;
@@ -321,7 +321,7 @@ async fn what_is_said_of_another_in_private_stays_in_that_room() {
     let stored = all(&scene);
     assert_eq!((stored[0].scope, stored[0].memory.entity_id), (MemoryScope::Room, entity));
     scene.message = scene.message_by(MARIA, "does Bob snore?");
-    assert!(scene.shows("FACTS").await.text.contains("- Bob snores. (hearsay from Maria, "));
+    assert!(scene.shows("FACTS").await.text.contains("“Bob snores.” (hearsay from Maria, "));
     scene.room =
         scene.a_room(RoomId(someone(BOB).0), someone(BOB).0.into(), "Bob", ChannelType::Dm);
     scene.recent.clear();

@@ -124,10 +124,10 @@ async fn what_is_like_what_is_said_is_shown_before_the_newest() {
     let model = Tea::of("small", 3);
     let scene = much_is_known(&model).await;
     let shown = scene.shows("FACTS").await.text;
-    assert!(shown.contains("# What is known about Maria\n- Maria grows tea ("), "{shown}");
-    assert_eq!(shown.matches("\n- ").count(), 12);
+    assert!(shown.contains("About Maria it is known: “Maria grows tea” ("), "{shown}");
+    assert_eq!(shown.matches('“').count(), 12);
     assert_eq!(
-        shown.matches("\n- fact 39").count(),
+        shown.matches("“fact 39”").count(),
         1,
         "the newest are there, and nothing is there twice: {shown}"
     );
@@ -147,7 +147,7 @@ async fn what_is_like_what_is_said_is_shown_before_the_newest() {
     }
     let shown = scene.shows("FACTS").await.text;
     assert!(!shown.contains("secret"), "{shown}");
-    assert!(shown.contains("# What is known about Bob\n- Bob's tea (hearsay, "), "{shown}");
+    assert!(shown.contains("About Bob it is known: “Bob's tea” (hearsay, "), "{shown}");
 }
 
 #[tokio::test]
@@ -160,7 +160,7 @@ async fn without_a_vector_words_and_age_decide() {
     };
     // The word is found all the same.
     let newest = |shown: &str| {
-        shown.contains("- Maria grows tea (")
+        shown.contains("“Maria grows tea” (")
             && shown.contains("fact 39")
             && shown.contains("fact 29")
             && !shown.contains("fact 28")
@@ -193,7 +193,7 @@ async fn a_slow_model_is_waited_for_as_long_as_the_turn_allows() {
     *model.slow.lock().unwrap() = std::time::Duration::from_millis(700);
     let shown = scene.shows("FACTS").await;
     assert!(
-        shown.text.contains("# What is known about Maria\n- Maria grows tea (")
+        shown.text.contains("About Maria it is known: “Maria grows tea” (")
             && shown.notes.is_empty(),
         "{shown:?}"
     );
@@ -213,7 +213,7 @@ async fn no_model_is_asked_if_everything_can_be_shown() {
             Timestamp(n),
         );
     }
-    assert_eq!(scene.shows("FACTS").await.text.matches("\n- ").count(), 12);
+    assert_eq!(scene.shows("FACTS").await.text.matches('“').count(), 12);
     assert!(model.asked.lock().unwrap().is_empty());
 }
 

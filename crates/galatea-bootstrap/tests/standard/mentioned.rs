@@ -26,7 +26,7 @@ async fn heard() -> Scene {
 async fn what_was_said_of_a_person_before_they_wrote_is_shown_as_hearsay_about_them() {
     let scene = heard().await;
     let shown = scene.shows("FACTS").await.text;
-    let expected = "# What is known about Zoe\n- Zoe is a harbour pilot. (hearsay from Bob, ";
+    let expected = "About Zoe it is known: “Zoe is a harbour pilot.” (hearsay from Bob, ";
     assert!(shown.starts_with(expected) && !shown.contains("Zoe #"), "{shown}");
 }
 
@@ -49,7 +49,7 @@ async fn of_two_people_of_the_name_it_is_about_neither() {
     join(&scene, someone(78), &["Zoe"], STAFF);
     scene.message = scene.message_by(ZOE, "what of the harbour?");
     let shown = scene.shows("FACTS").await.text;
-    assert!(!shown.contains("# What is known about Zoe #004d"), "{shown}");
-    assert!(shown.contains("- Zoe is a harbour pilot. (hearsay from Bob, "), "{shown}");
-    assert!(shown.contains("# What is known about Zoe #"), "{shown}");
+    assert!(!shown.contains("About Zoe #004d"), "{shown}");
+    assert!(shown.contains("“Zoe is a harbour pilot.” (hearsay from Bob, "), "{shown}");
+    assert!(shown.contains("About Zoe #"), "{shown}");
 }

@@ -179,20 +179,24 @@ async fn namesakes_are_told_apart_in_all_parts_of_a_prompt() {
     join(&scene, someone(ZOE), &["Bob", "zoe_handle"], scene.room.id);
     let [bob, zoe] = ["Bob #0004", "Bob #004d"];
     let listed = scene.shows("ENTITIES").await.text;
-    assert_eq!(listed, format!("# Others here\n{bob}, {zoe}"), "before a fact was learnt");
+    assert_eq!(
+        listed,
+        format!("Also here, though silent lately: {bob}, {zoe}."),
+        "before a fact was learnt"
+    );
     learn(&scene, ZOE, "Bob", scene.room.id, "Bob has a kettle");
     scene.plugin = galatea_bootstrap::plugin();
     scene.message = scene.message_by(BOB, "what does Bob have?");
     let known = scene.shows("FACTS").await.text;
-    assert!(known.contains(&format!("# What is known about {zoe}\n- Bob has a kettle")), "{known}");
+    assert!(known.contains(&format!("About {zoe} it is known: “Bob has a kettle”")), "{known}");
     let called = |scene: &Scene, who| Speakers::of(&scene.turn()).name(someone(who));
     assert_eq!((called(&scene, BOB), called(&scene, MARIA)), (bob.to_owned(), "Maria".to_owned()));
     // A person of another room does not change what those here are called.
     learn(&scene, 99, "Maria", scene.room.id, "Maria has a boat");
     scene.message = scene.message_by(MARIA, "what is known of Maria?");
     let known = scene.shows("FACTS").await.text;
-    assert!(known.contains("known about Maria #0063\n- Maria has a boat"), "{known}");
-    assert!(known.contains("known about Maria\n- fact "), "{known}");
+    assert!(known.contains("About Maria #0063 it is known: “Maria has a boat”"), "{known}");
+    assert!(known.contains("About Maria it is known: “fact "), "{known}");
     assert_eq!(called(&scene, MARIA), "Maria");
 }
 

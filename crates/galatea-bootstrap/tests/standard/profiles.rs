@@ -75,8 +75,8 @@ async fn five_facts_become_a_profile_that_is_shown_in_their_place() {
     assert_eq!((made.memory.entity_id, made.scope), (someone(MARIA), room));
     assert!(made.sources.len() == 5 && made.sources.contains(&ids[0]));
     let shown = scene.shows("FACTS").await.text;
-    assert!(shown.contains(&format!("# What is known about Maria\n{PROFILE}")), "{shown}");
-    assert!(shown.matches("\n- ").count() <= 3, "in place of the list: {shown}");
+    assert!(shown.contains(&format!("About Maria it is known: “{PROFILE}”")), "{shown}");
+    assert!(shown.matches('“').count() <= 1 + 3, "in place of the list: {shown}");
 
     // Up to date: no further call. Two more facts stand beside it, a third makes it again.
     later(&scene);
@@ -84,7 +84,7 @@ async fn five_facts_become_a_profile_that_is_shown_in_their_place() {
     assert!(profile(&scene).await);
     assert_eq!(scene.model.requests().len(), 1);
     let shown = scene.shows("FACTS").await.text;
-    assert!(shown.contains("- Maria sings. ") && shown.contains("- Maria swims. "), "{shown}");
+    assert!(shown.contains("“Maria sings.” (") && shown.contains("“Maria swims.” ("), "{shown}");
     later(&scene);
     learn(&scene, MARIA, room, &["Maria paints."]).await;
     scene.model.enqueue("Maria paints and swims.");
@@ -112,7 +112,7 @@ async fn a_profile_with_a_fact_that_was_replaced_is_not_shown_and_made_again() {
     scene.model.enqueue("Maria works at Nautilus.");
     assert!(profile(&scene).await);
     let shown = scene.shows("FACTS").await.text;
-    assert_eq!(shown, "# What is known about Maria\nMaria works at Nautilus.");
+    assert_eq!(shown, "About Maria it is known: “Maria works at Nautilus.”.");
     assert_eq!(stored(&scene).len(), 1, "in place of the one before");
 }
 

@@ -215,10 +215,10 @@ async fn facts_are_of_the_speakers_and_the_room() {
     }
     let shown = scene.shows("FACTS").await.text;
     assert!(
-        shown.contains("- Maria likes tea") && !shown.contains("rum") && !shown.contains("fears"),
+        shown.contains("“Maria likes tea”") && !shown.contains("rum") && !shown.contains("fears"),
         "{shown}"
     );
-    assert_eq!(shown.matches("\n- ").count(), 12);
+    assert_eq!(shown.matches('“').count(), 12);
     scene.merged = vec![scene.message_by(BOB, "me too")];
     let mut few = Scene::group();
     few.keep(MemoryKind::Facts, someone(MARIA), room, "Maria likes tea", now);
@@ -226,9 +226,7 @@ async fn facts_are_of_the_speakers_and_the_room() {
     few.merged = vec![few.message_by(BOB, "me too")];
     let shown = few.shows("FACTS").await.text;
     assert!(
-        shown.contains("tea")
-            && shown.contains("# What is known about Bob")
-            && shown.contains("rum"),
+        shown.contains("tea") && shown.contains("About Bob it is known: ") && shown.contains("rum"),
         "{shown}"
     );
     let own = few.agent.identity.entity();
@@ -236,7 +234,7 @@ async fn facts_are_of_the_speakers_and_the_room() {
     few.merged = vec![few.message_by(BOB, "when does the club meet?")];
     let shown = few.shows("FACTS").await.text;
     assert!(
-        shown.contains("# What else is known\n- The club meets on Tuesdays"),
+        shown.contains("Else it is known: “The club meets on Tuesdays”"),
         "of no person: {shown}"
     );
 }
@@ -269,7 +267,7 @@ async fn relationships_learnt_elsewhere_stay_there() {
     // As after a restart: the caches are empty.
     scene.plugin = galatea_bootstrap::plugin();
     let shown = scene.shows("RELATIONSHIPS").await.text;
-    assert_eq!(shown, "# Whom Maria knows (hearsay, may be wrong)\n- Bob: friend");
+    assert_eq!(shown, "By hearsay Maria knows Bob (friend).");
 }
 
 #[tokio::test]
@@ -318,7 +316,10 @@ async fn brevity_fits_the_place_and_roles_are_of_groups() {
     assert_eq!(Scene::group().shows("ROLES").await.text, "");
     assert_eq!(Scene::group().by(ADMIN).shows("ROLES").await.text, "Adam is an admin here.");
     assert_eq!(Scene::private().shows("ROLES").await.text, "");
-    assert!(Scene::group().shows("TIME").await.text.starts_with("It is Thu 1 Jan 2026 00:0"));
+    // The day stands with the place, which lasts; the time alone changes with every turn.
+    let (time, place) = (Scene::group().shows("TIME").await, Scene::group().shows("PLACE").await);
+    assert!(time.text.starts_with("It is 00:0") && !time.lasting, "{time:?}");
+    assert!(place.text.contains("Today is Thursday, January 1, 2026;"), "{place:?}");
 }
 
 #[tokio::test]
@@ -327,11 +328,14 @@ async fn people_are_listed_who_are_spoken_of_and_do_not_speak_anyway() {
     assert_eq!(scene.shows("ENTITIES").await.text, "", "the message names no one");
     scene.message = scene.message_by(MARIA, "what did Bob and Adam say to me, Maria?");
     let before = scene.shows("ENTITIES").await;
-    assert_eq!(before.text, "# Others here\nAdam, Bob", "neither Olga nor who speaks");
+    assert_eq!(
+        before.text, "Also here, though silent lately: Adam, Bob.",
+        "neither Olga nor who speaks"
+    );
     let said = scene.message_by(BOB, "hello");
     scene.recent.push(Arc::new(said));
     let after = scene.shows("ENTITIES").await;
-    assert_eq!(after.text, "# Others here\nAdam");
+    assert_eq!(after.text, "Also here, though silent lately: Adam.");
     for shown in [before, after] {
         let all = shown.values["entities"].as_str().unwrap();
         assert!(["Maria", "Bob", "Adam"].iter().all(|name| all.contains(name)), "{all}");
@@ -342,7 +346,7 @@ async fn people_are_listed_who_are_spoken_of_and_do_not_speak_anyway() {
         entity.names.clear();
     }
     scene.message = scene.message_by(MARIA, "and Adam and Olga?");
-    assert_eq!(scene.shows("ENTITIES").await.text, "# Others here\nOlga");
+    assert_eq!(scene.shows("ENTITIES").await.text, "Also here, though silent lately: Olga.");
 }
 
 #[tokio::test]

@@ -30,12 +30,12 @@ fn crowded(window: Option<u32>) -> Scene {
     scene.models.large = Arc::new(ScriptedModel::new().with_info(info));
     let character = Arc::make_mut(&mut scene.agent.character);
     character.bio =
-        (0..20).map(|n| format!("Eliza has kept story {n} of the old harbour town")).collect();
+        (0..20).map(|n| format!("Eliza has kept story {n} of the old harbour town, and tells it to whoever asks for it")).collect();
     character.message_examples = serde_json::from_value(json!(
         (0..8)
             .map(|n| json!([
                 { "name": "{{user1}}", "content": { "text": format!("Tell me story {n}, please.") } },
-                { "name": "Eliza", "content": { "text": format!("Story {n} begins at the pier, as all of them do.") } },
+                { "name": "Eliza", "content": { "text": format!("Story {n} begins at the pier, as all of them do. {}", LONG.repeat(2)) } },
             ]))
             .collect::<Vec<_>>()
     ))
@@ -161,7 +161,7 @@ async fn in_a_small_window_every_section_keeps_to_its_share() {
             "{name}: {before} tokens need no budget"
         );
     }
-    let more = "more";
+    let more = " more.";
     assert!(small["ENTITIES"].ends_with(more), "those left out are counted: {}", small["ENTITIES"]);
     assert!(small["SUMMARIZED_CONTEXT"].ends_with('…'));
 }

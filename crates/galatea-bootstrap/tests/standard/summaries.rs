@@ -75,7 +75,7 @@ async fn what_is_about_to_leave_is_summarised_once_and_shown_when_it_has_left() 
     let shown = scene.shows("SUMMARIZED_CONTEXT").await;
     assert_eq!(
         shown.text,
-        "# Earlier in this conversation\nMaria and Bob made remark 0 to remark 9."
+        "Earlier in this conversation, as it was summed up: Maria and Bob made remark 0 to remark 9."
     );
     // The next one is made of the first and of what was said since.
     scene.model.enqueue("Maria and Bob made remark 0 to remark 19.");
@@ -212,13 +212,16 @@ async fn old_messages_come_back_with_day_and_speaker_and_those_around_them_only_
     }
     scene.message = scene.message_by(MARIA, "where is the key, behind what?");
     let shown = scene.shows("MEMORIES").await.text;
-    assert!(shown.starts_with("# Related earlier messages\n["), "{shown}");
-    assert!(shown.contains("\nBob: the key hangs behind the kettle"), "{shown}");
+    assert!(
+        shown.starts_with("Earlier here, and perhaps of use now:\nOn Thu 1 Jan 2026 at "),
+        "{shown}"
+    );
+    assert!(shown.contains(" Bob wrote “the key hangs behind the kettle”."), "{shown}");
     // What the prompt shows anyway is not repeated, and a conversation that it shows as a whole needs
     // no search.
     let newest = scene.recent[3].content.text.clone();
     scene.message = scene.message_by(MARIA, &newest);
-    assert!(!scene.shows("MEMORIES").await.text.contains(&format!("{newest}\n")));
+    assert!(!scene.shows("MEMORIES").await.text.contains(&format!("“{newest}”")));
     scene.earlier = None;
     let asked = scene.double.tables().asked;
     assert_eq!(scene.shows("MEMORIES").await.text, "");
@@ -244,7 +247,7 @@ async fn the_messages_around_a_hit_push_out_no_other_hit() {
     for n in [4, 8, 12, 16] {
         assert!(shown.contains(&format!("tea number {n}")), "{n}: {shown}");
     }
-    assert!(shown.contains("\nBob: "), "one of those around them fits: {shown}");
+    assert!(shown.contains("Bob wrote “"), "one of those around them fits: {shown}");
 }
 
 #[tokio::test]

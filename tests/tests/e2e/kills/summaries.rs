@@ -31,10 +31,13 @@ fn numbers(text: &str, mark: char) -> Vec<u32> {
     text.split(mark).skip(1).filter_map(number).collect()
 }
 
-/// Adds every question of the messages to the summary, and so shows what is read twice.
+/// Adds every question of the messages to the summary, and so shows what is read twice. A summary that is
+/// continued keeps its text, and the answer is what the messages add.
 fn summarise(request: &Recorded) -> Reply {
     let asked = request.body["messages"].to_string();
-    let (_, asked) = asked.split_once("# Summary so far").unwrap();
+    let continues = asked.contains("Write only what the messages add");
+    let from = if continues { "# Messages" } else { "# Summary so far" };
+    let (_, asked) = asked.split_once(from).unwrap();
     let all: Vec<String> = numbers(asked, 'Q').iter().map(|n| format!("Q{n}")).collect();
     Reply::text(format!("Ann has asked these questions: {}.", all.join(", ")))
 }

@@ -28,7 +28,7 @@ fn calls(of: &Tea) -> usize {
     of.asked.lock().unwrap().len()
 }
 
-const FOUND: &str = "# What is known about Maria\n- Maria grows tea (";
+const FOUND: &str = "About Maria it is known: “Maria grows tea” (";
 
 #[tokio::test]
 async fn the_model_before_finds_what_the_present_one_has_not_embedded() {
@@ -64,7 +64,7 @@ async fn a_model_of_another_service_is_not_asked_and_the_note_says_so() {
     let mut scene = much_is_known(&before).await;
     scene.models.embedding = Some(Tea::of("large", 4));
     let shown = scene.shows("FACTS").await;
-    assert!(shown.text.contains("- Maria grows tea ("), "by words: {shown:?}");
+    assert!(shown.text.contains("“Maria grows tea” ("), "by words: {shown:?}");
     assert!(
         shown.notes[0].contains("embeddings of test small are found by words only"),
         "{shown:?}"
