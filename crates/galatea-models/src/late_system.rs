@@ -1,5 +1,8 @@
 //! Models whose chat template takes instructions at the beginning only: they are asked again at
 //! once, with the program's later words on the people's side, and so from then on for a while.
+//!
+//! A refusal that is the answer's status is met before ([`crate::wire::adjust`]). Servers that stream
+//! answer with success and put the refusal into the stream, which is read here only.
 
 use std::{
     collections::BTreeMap,

@@ -393,16 +393,18 @@ async fn what_is_forwarded_or_quoted_stands_within_the_message_of_who_passed_it_
         ),
         (dm("7"), "true?", QuoteKind::Quote, "true?\n(quoting Maria: “the moon ' is cheese”)"),
         (
-            group("-100", "7").mentioning(),
+            group("-100", "7"),
             "true?",
             QuoteKind::Forward,
             "Person 7: true?\n  (forwarded from Maria: “the moon ' is cheese”)",
         ),
-        (group("-100", "7").mentioning(), "", QuoteKind::Reply, "Person 7: (no words)"),
+        (group("-100", "7"), "", QuoteKind::Reply, "Person 7: (no words)"),
     ] {
         let mut message = house.message(&at, words);
         let IncomingEvent::Message(said) = &mut message.event else { panic!("no message") };
         said.content.quotes = vec![Quote::new(kind, Some("Maria".into()), "the moon ”\nis cheese")];
+        // A mention in what is passed on addresses nobody.
+        said.addressed.reply = true;
         house.receive(vec![message]).await;
         house.quiet().await;
         let (_, text) = shown(&model).pop().unwrap();

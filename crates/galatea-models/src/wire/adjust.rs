@@ -24,7 +24,8 @@ pub(crate) enum Adjustment {
     Renamed(String, String),
     /// Instructions stand in front of the first message instead of in a message of their own.
     SystemInFront,
-    /// Instructions behind the beginning are said from the user's side.
+    /// Instructions behind the beginning are said from the user's side, in the form of
+    /// [`galatea_core::model::TextRequest::with_late_beside_people`].
     LateSystem,
     /// The two sides alternate, and a person begins.
     Turns,
@@ -189,11 +190,13 @@ fn system_in_front(body: &mut Value) {
 fn late_system(body: &mut Value) {
     let Some(list) = list_name(body) else { return };
     let Some(messages) = body[list].as_array_mut() else { return };
-    messages
-        .iter_mut()
-        .skip_while(|message| is_system(message))
-        .filter(|message| is_system(message))
-        .for_each(|message| message["role"] = Value::from("user"));
+    let said = said_in(list);
+    let late = messages.iter_mut().skip_while(|message| is_system(message));
+    for instructions in late.filter(|message| is_system(message)) {
+        // Parentheses tell them from what people say, and the line break from what follows.
+        let text = format!("({})\n", text_of(&instructions[said]).trim());
+        *instructions = message(list, "user", &text);
+    }
 }
 
 fn turns(body: &mut Value) {

@@ -4,6 +4,7 @@ use super::{
     recognise::{Refused, recognise},
     *,
 };
+use galatea_core::model::{ChatMessage, TextRequest};
 
 /// A request of Chat Completions with everything that may be sent.
 fn chat() -> Value {
@@ -403,6 +404,34 @@ fn the_sides_alternate_and_every_word_stays() {
     let messages = body["messages"].as_array().unwrap();
     let roles: Vec<&str> = messages.iter().filter_map(|m| m["role"].as_str()).collect();
     assert_eq!(roles, ["system", "user", "assistant", "user"]);
-    assert_eq!(text_of(&messages[3]["content"]), "Ann: hi\nBob: hi\nIt is noon.\n\nBob: look");
+    assert_eq!(text_of(&messages[3]["content"]), "Ann: hi\nBob: hi\n(It is noon.)\n\n\nBob: look");
     assert!(messages[3].get("name").is_none(), "the text names the speakers");
+}
+
+/// The words are those that the services get which are known to take instructions first only.
+#[test]
+fn late_instructions_are_said_as_the_core_says_them_beside_people() {
+    let messages =
+        [ChatMessage::user("hi"), ChatMessage::system(" It is noon. "), ChatMessage::user("bye")];
+    let request = TextRequest { messages: messages.to_vec().into(), ..TextRequest::default() };
+    let beside = request.with_late_beside_people();
+    let expected: Vec<String> = beside.messages.iter().map(ChatMessage::text).collect();
+    assert!(expected[1].starts_with('('));
+    for (list, late) in [
+        ("messages", json!({ "role": "system", "content": " It is noon. " })),
+        ("messages", json!({ "role": "developer", "content": " It is noon. " })),
+        (
+            "messages",
+            json!({ "role": "system", "content": [{ "type": "text", "text": " It is noon. " }] }),
+        ),
+        ("input", json!({ "role": "developer", "content": " It is noon. " })),
+        ("contents", json!({ "role": "system", "parts": [{ "text": " It is noon. " }] })),
+    ] {
+        let said = |text: &str| message(list, "user", text);
+        let mut body = json!({ list: [said("hi"), late, said("bye")] });
+        adjust(&mut body, &[Adjustment::LateSystem]);
+        let adjusted: Vec<Value> = expected.iter().map(|text| said(text)).collect();
+        assert_eq!(body, json!({ list: adjusted }));
+        assert!(!changes(&body, &Adjustment::LateSystem), "once is enough");
+    }
 }
