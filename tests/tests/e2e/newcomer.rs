@@ -3,13 +3,19 @@
 
 use std::path::Path;
 
-use galatea_testkit::process::{Home, Program, Running};
+use galatea_testkit::{
+    discord::{self, DiscordApi, Guild},
+    process::{Home, Program, Running},
+};
 
 use crate::stage::{KEY, Stage, binary};
 
 const README: &str = include_str!("../../../README.md");
 /// An old elizaOS file, in place of the reader's own.
 const OLD: &str = include_str!("../../../crates/galatea-core/src/character/tests/fixtures/v0.json");
+
+/// A character card, in place of the reader's own.
+const CARD: &[u8] = include_bytes!("../../../fuzz/corpus/character_card/v2.png");
 
 /// Commands in fenced blocks of a text, in order. Transcripts of examples (`$ …`) are left out.
 fn commands(text: &str) -> Vec<String> {
@@ -30,10 +36,10 @@ fn commands(text: &str) -> Vec<String> {
     found
 }
 
-/// Whether a command needs the internet, a compiler or a browser. Other tests cover these; here the
-/// program is already built and in PATH.
+/// Whether a command needs the internet, a compiler, a browser or Docker. Other tests cover these
+/// (Docker's are in `deployed.rs`); here the program is already built and in PATH.
 fn is_before(command: &str) -> bool {
-    ["sudo apt-get", "apt-get", "git clone", "cd ", "cargo ", "export PATH="]
+    ["sudo apt-get", "apt-get", "git clone", "cd ", "cargo ", "export PATH=", "docker "]
         .iter()
         .any(|begin| command.starts_with(begin))
 }
@@ -76,11 +82,18 @@ fn folder() -> Home {
         );
     }
     home.write("my-old-eliza.json", OLD);
+    std::fs::write(home.path().join("card.png"), CARD).unwrap();
     home
 }
 
 struct Newcomer {
     stage: Stage,
+    discord: DiscordApi,
+    dora: discord::User,
+    /// The server to which the reader has invited the bot.
+    guild: Option<Guild>,
+    /// Sessions with Discord before the last start.
+    sessions: usize,
     home: Home,
     running: Option<Running>,
     asked: u32,
@@ -96,6 +109,7 @@ impl Newcomer {
         let program = program
             .env("PATH", path)
             .env("TELEGRAM_API_ROOT", self.stage.telegram.url())
+            .env("DISCORD_API_ROOT", self.discord.url())
             .env("SERVER_PORT", "0")
             .env("NO_COLOR", "1");
         // The address alone would count as a local model, so it is set only once there is a key.
@@ -110,8 +124,8 @@ impl Newcomer {
         self.at(Program::new(binary(), &self.home))
     }
 
-    /// Asks a question in the terminal, and one on Telegram if the bot is connected, and checks the
-    /// answers.
+    /// Asks a question in the terminal, and one on Telegram and on Discord if the bot is connected
+    /// there, and checks the answers.
     async fn answered(&mut self) {
         self.asked += 1;
         let chat = self.program().args(["chat", "-m", "are you there?"]).run().await;
@@ -127,6 +141,22 @@ impl Newcomer {
             let number = self.stage.ann.says(&direct, &format!("Q{}", self.asked)).send();
             self.stage.wait_text(&direct, &format!("A{}", self.asked)).await;
             self.message = format!("{}:{number}", direct.id);
+        }
+        if let Some(guild) = &self.guild {
+            assert!(banner.contains("Discord    on"), "{banner}");
+            // Discord keeps no events for a bot without a session.
+            let before = self.sessions;
+            let connected = |d: &discord::Handle| {
+                (d.connected() == 1 && d.identified() + d.resumed() > before).then_some(())
+            };
+            self.discord.wait_for("the session", connected).await;
+            let (general, answer) = (guild.general(), format!("A{}", self.asked));
+            let asked = format!("{} Q{}", self.discord.mention(), self.asked);
+            self.dora.says(&general, &asked).send();
+            let shown = |d: &discord::Handle| {
+                d.shown(general.id).last().is_some_and(|m| m.text == answer).then_some(())
+            };
+            self.discord.wait_for(&format!("{answer} on Discord"), shown).await;
         }
     }
 
@@ -144,6 +174,8 @@ impl Newcomer {
         match split_command(&command) {
             Some((env, args)) if args.is_empty() || args[0] == "start" => {
                 self.stop().await;
+                let is_other_persona = args.iter().any(|arg| arg == "--character");
+                self.sessions = self.discord.identified() + self.discord.resumed();
                 let program =
                     env.into_iter().fold(self.program().args(args), |program, (name, value)| {
                         program.env(name, value)
@@ -153,6 +185,11 @@ impl Newcomer {
                 running.wait_for_line("terminal.sock").await;
                 self.running = Some(running);
                 self.answered().await;
+                // Another persona does not know when the one before it identified itself, and the
+                // test is faster than a reader.
+                let violations = self.discord.violations();
+                assert!(is_other_persona || violations.is_empty(), "{command}: {violations:?}");
+                self.discord.allow_violation("identified again within five seconds");
             }
             // This command asks on a terminal; the README's variant without questions follows it.
             Some((_, args)) if args == ["init"] => {
@@ -179,9 +216,14 @@ impl Newcomer {
                 let shell = self
                     .at(Program::new("/bin/sh", &self.home))
                     .env("TELEGRAM_TOKEN", self.stage.telegram.token())
+                    .env("DISCORD_TOKEN", self.discord.token())
                     .env("MODEL_KEY", KEY);
                 let done = shell.args(["-c", &command]).run().await;
                 assert_eq!(done.code, Some(0), "{command}\n{}{}", done.stdout, done.stderr);
+                if command.contains("--connect discord") {
+                    assert!(done.stderr.contains("/oauth2/authorize?"), "{}", done.stderr);
+                    self.guild = Some(self.discord.guild("Garden", &[&self.dora]));
+                }
             }
         }
     }
@@ -197,12 +239,24 @@ async fn the_readme_followed_to_the_letter_ends_in_an_answered_telegram_message(
             "a newcomer needs {needed}"
         );
     }
-    for word in ["rustup.rs", "@BotFather", "/newbot", "galatea init", "build-essential"] {
+    for word in [
+        "rustup.rs",
+        "@BotFather",
+        "/newbot",
+        "discord.com/developers/applications",
+        "galatea init",
+        "build-essential",
+    ] {
         assert!(README.contains(word), "{word} is not in README.md");
     }
     assert!(own.iter().any(|command| command.contains("init --yes")) && own.len() > 12, "{own:#?}");
+    let discord = DiscordApi::start().await;
     let mut newcomer = Newcomer {
         stage: Stage::set().await,
+        dora: discord.user("Dora", "dora_d"),
+        discord,
+        guild: None,
+        sessions: 0,
         home: folder(),
         running: None,
         asked: 0,
@@ -214,4 +268,5 @@ async fn the_readme_followed_to_the_letter_ends_in_an_answered_telegram_message(
     }
     newcomer.stop().await;
     assert!(!newcomer.message.is_empty(), "Telegram was never answered");
+    assert!(newcomer.guild.is_some(), "Discord was never connected");
 }

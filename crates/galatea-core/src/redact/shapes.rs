@@ -81,6 +81,8 @@ const IN_QUERIES: [&str; 4] = ["key", "sig", "signature", "auth"];
 const PATHS: [&str; 2] = ["/webhooks/", "/interactions/"];
 /// The path of Slack's incoming webhooks.
 const SLACK_HOOK: &str = "hooks.slack.com/";
+/// How texts of the program write an address with credentials: `postgres://user:password@host`.
+const EXAMPLE_USER: &str = "user:password";
 /// Without a secret of this length nothing is looked for.
 const SHORTEST: usize = 8;
 
@@ -230,7 +232,7 @@ fn dotted(text: &str, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// User names and passwords in addresses.
+/// User names and passwords in addresses, without those of an example.
 fn addresses(text: &str, found: &mut Vec<Range<usize>>) {
     for (at, separator) in text.match_indices("://") {
         let from = at + separator.len();
@@ -238,8 +240,9 @@ fn addresses(text: &str, found: &mut Vec<Range<usize>>) {
             + text[from..]
                 .find(|c: char| c.is_whitespace() || "/?#\"'<>`()".contains(c))
                 .unwrap_or(text.len() - from);
-        if let Some(at) = text[from..end].rfind('@').filter(|at| *at > 0) {
-            found.push(from..from + at);
+        let user = text[from..end].rfind('@').map_or("", |at| &text[from..from + at]);
+        if !user.is_empty() && !user.eq_ignore_ascii_case(EXAMPLE_USER) {
+            found.push(from..from + user.len());
         }
     }
 }
@@ -341,10 +344,12 @@ fn named(text: &str, word: &str, at: usize, end: usize) -> Option<Range<usize>> 
         }),
     };
     let value = &text[rest..rest + long];
+    // An example ends after its beginning (`TOKEN=MTE…`): only the part in front shows anything.
+    let shown = value.trim_end_matches(['…', '.', '*']).len();
     // Of a plain sentence ("the token: it was refused") only what is no word is a secret.
     let certain = quote.is_some() && quoted_name || assigned && !spaced && blanks == 0;
-    let is_secret = value.len() >= 4 && certain && !value.contains(char::is_whitespace)
-        || value.len() >= SHORTEST && looks_random(value) && !value.contains(' ');
+    let is_secret = shown >= 4 && certain && !value.contains(char::is_whitespace)
+        || shown >= SHORTEST && looks_random(value) && !value.contains(' ');
     (is_secret && !value.starts_with(MASK)).then(|| rest..rest + long)
 }
 

@@ -47,13 +47,17 @@ fn codes(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
+/// A file's text in front of its tests.
+fn production(text: &str) -> &str {
+    text.find("#[cfg(test)]\nmod tests {").map_or(text, |at| &text[..at])
+}
+
 fn used() -> BTreeMap<String, PathBuf> {
     let mut used = BTreeMap::new();
     for path in sources() {
         let text = fs::read_to_string(&path).unwrap();
         // A code used only in tests needs no page.
-        let production =
-            text.find("#[cfg(test)]\nmod tests {").map_or(text.as_str(), |at| &text[..at]);
+        let production = production(&text);
         used.extend(codes(production).into_iter().map(|code| (code, path.clone())));
     }
     used
@@ -94,6 +98,29 @@ fn pages_are_whole_and_there_is_one_of_each() {
         let text = Entry(page).render(Style::plain());
         assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
     }
+}
+
+/// The texts that the sources give to `fix(…)` and `with_fix(…)`, also as templates of `format!`.
+fn fixes(text: &str) -> Vec<&str> {
+    let literal = |(at, call): (usize, &str)| {
+        let given = text[at + call.len()..].trim_start();
+        let given = given.strip_prefix("format!(").map_or(given, str::trim_start);
+        given.strip_prefix('"')?.split_once('"').map(|(literal, _)| literal)
+    };
+    text.match_indices("fix(").filter_map(literal).collect()
+}
+
+#[test]
+fn no_fix_is_taken_for_a_secret() {
+    let mut checked = 0;
+    for path in sources() {
+        let text = fs::read_to_string(&path).unwrap();
+        for fix in fixes(production(&text)) {
+            assert_eq!(galatea_core::redact::mask_shapes(fix), fix, "{}", path.display());
+            checked += 1;
+        }
+    }
+    assert!(checked > 100, "the search finds texts: {checked}");
 }
 
 #[test]

@@ -42,7 +42,8 @@ fn errors_of_every_kind_are_documents_with_code_and_fix() {
         (&["outbox", "ls", "--json"][..], "GAL-DATA-NONE", 1),
         (&["pairing", "ls", "--json"], "GAL-DATA-NONE", 1),
         (&["memory", "import", "gone.jsonl", "--json"], "GAL-MEMORY-IMPORT", 3),
-        (&["explain", "GAL-NO-SUCH", "--json"], "GAL-EXPLAIN-UNKNOWN", 1),
+        (&["explain", "GAL-NO-SUCH", "--json"], "GAL-EXPLAIN-CODE", 1),
+        (&["explain", "ffff0000", "--json"], "GAL-DATA-NONE", 1),
         (&["usage", "--since", "yesterday", "--json"], "GAL-USAGE-SINCE", 2),
         // Errors that clap finds.
         (&["outbox", "show", "--json"], "GAL-CLI-USAGE", 2),

@@ -54,6 +54,8 @@ impl SlowModel {
             command
                 .env("OPENAI_API_KEY", "sk-test")
                 .env("OPENAI_BASE_URL", format!("http://{}/v1", self.address))
+                // The trial of a model's tools would take the only answer.
+                .env("MODEL_TOOLS", "true")
                 .env("BOOTSTRAP_REFLECTION", "false");
             command
         })

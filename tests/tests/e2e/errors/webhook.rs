@@ -61,22 +61,32 @@ async fn a_webhook_in_the_way_is_named_by_its_host() {
 #[tokio::test]
 async fn without_an_answer_nothing_is_removed() {
     let scene = with_a_webhook().await;
+    let question = "Remove the webhook to 127.0.0.1?";
+    let cause = "Telegram of Eliza: A webhook to 127.0.0.1 owns this bot";
     for args in [
         &["connector", "check", "telegram", "--fix"][..],
         &["doctor", "--fix"],
-        &["--no-input", "doctor", "--fix", "--json"],
+        &["--no-input", "doctor", "--fix"],
     ] {
         let refused = scene.run(args).await;
         assert_eq!(refused.code, Some(2), "{args:?}: {}", refused.stderr);
         says(
             &refused.stderr,
-            &[
-                "error[GAL-FIX-ASK]",
-                "Remove the webhook to 127.0.0.1?",
-                "cause: Telegram of Eliza: A webhook to 127.0.0.1 owns this bot",
-                "fix: add --yes",
-            ],
+            &["error[GAL-FIX-ASK]", question, &format!("cause: {cause}"), "fix: add --yes"],
         );
+        // A program that asked for JSON reads the refusal as JSON.
+        let refused = scene.run(&[args, &["--json"]].concat()).await;
+        assert_eq!((refused.code, refused.stderr.as_str()), (Some(2), ""), "{args:?}");
+        let printed: serde_json::Value = serde_json::from_str(&refused.stdout)
+            .unwrap_or_else(|e| panic!("{args:?}: {e}:\n{}", refused.stdout));
+        let told = &printed["errors"][0];
+        assert_eq!(
+            (&printed["schema"], &told["code"], &told["cause"]),
+            (&"galatea.error/1".into(), &"GAL-FIX-ASK".into(), &cause.into()),
+            "{args:?}: {printed}"
+        );
+        says(told["message"].as_str().unwrap(), &[question]);
+        says(told["fix"].as_str().unwrap(), &["add --yes"]);
     }
     let alone = scene.run(&["connector", "check", "telegram", "--yes"]).await;
     assert!(alone.stdout.contains("owns this bot"), "{}", alone.stdout);

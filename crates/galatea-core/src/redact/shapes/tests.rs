@@ -101,6 +101,11 @@ fn credentials_are_known_by_what_announces_them() {
         ),
         ("X-Amz-Signature=abcdef&y".to_owned(), "X-Amz-Signature=[secret]&y"),
         (format!("access_token%3D{value}"), "access_token%3D[secret]"),
+        (
+            "DISCORD_API_TOKEN=MTEyMj… was refused".to_owned(),
+            "DISCORD_API_TOKEN=[secret] was refused",
+        ),
+        ("api_key=sk-ab****".to_owned(), "api_key=[secret]"),
         ("OPENAI_API_KEY=whatever it is".to_owned(), "OPENAI_API_KEY=[secret] it is"),
         (format!("/api/webhooks/12345/{}/slack", random(68)), "/api/webhooks/12345/[secret]/slack"),
         (
@@ -128,6 +133,10 @@ fn words_ids_and_settings_stay() {
         "TELEGRAM_BOT_TOKEN from .env line 4",
         "copy the token again: @BotFather → /mybots → your bot → API Token, then set TELEGRAM_BOT_TOKEN",
         "wrong password, or none: set DATABASE_URL",
+        "your application → Bot → Reset Token: DISCORD_API_TOKEN=MTE…",
+        "OPENAI_API_KEY=… galatea, or ANTHROPIC_API_KEY=sk-..., GROQ_API_KEY=gsk…",
+        "?token=*** was refused",
+        "Write it as postgres://user:password@host:5432/database; write @ as %40.",
         "pairing:approved:0198a7de-1f2a-7000-8000-000000000000",
         "task-list-of-the-day-2026-11-29 is a file",
         "basic understanding of Authorization: required",
