@@ -7,6 +7,7 @@ use galatea_core::{
     SecretString, Source,
     store::{LeaseStore, ProcessRole},
 };
+use galatea_runtime::Orchestrator;
 use galatea_store::{Database as Stored, PostgresOptions};
 use galatea_testkit::postgres::Database;
 use std::{collections::BTreeMap, time::Duration};
@@ -169,8 +170,23 @@ async fn a_worker_answers_for_an_account_whose_login_another_process_has() {
     worker.stop(PATIENCE).await;
 }
 
+/// Waits until this process answers everywhere.
+async fn until_all_rooms_are_of(process: &Orchestrator, store: &Stored) {
+    let member = process.member().unwrap().to_string();
+    let waiting = async {
+        while held(store).await.get(&Some(member.clone())) != Some(&64) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    assert!(
+        tokio::time::timeout(PATIENCE, waiting).await.is_ok(),
+        "{member} never got all rooms: {:?}",
+        held(store).await
+    );
+}
+
 /// A process that cannot write for an account leaves the Rooms to one that can: nothing waits
-/// where none could answer.
+/// where none could answer. The other account counts only while a process connects it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_claims_only_rooms_that_it_can_answer_in() {
     let database = Database::fresh().await;
@@ -192,9 +208,20 @@ async fn a_process_claims_only_rooms_that_it_can_answer_in() {
         .without_ticks(ProcessRole::Worker)
         .begin()
         .await;
-    until_held("all rooms where they can be answered", &store, vec![64, 1]).await;
+    until_all_rooms_are_of(&able, &store).await;
     for room in rooms {
         assert_eq!(house.platform.until_shown(room, 1).await, ["re: one"]);
+    }
+
+    // Now each of the two cannot write for one of the accounts.
+    let (ingress, _) =
+        elsewhere().store(&open(&database).await).without_ticks(ProcessRole::Ingress).begin().await;
+    until_held("each to answer for its account", &store, vec![32, 32, 1, 1]).await;
+    ingress.stop(PATIENCE).await;
+    until_all_rooms_are_of(&able, &store).await;
+    for room in rooms {
+        house.say(&dm(room), "two").await;
+        assert_eq!(house.platform.until_shown(room, 2).await, ["re: one", "re: two"]);
     }
     able.stop(PATIENCE).await;
     unable.stop(PATIENCE).await;

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     ClusterOptions, LeaseGuard, Poller, SharedAgent,
     clocks::Compared,
-    known::{self, KnownAccounts},
+    known::{self, Alive, KnownAccounts},
     lease::{LeaseTerm, LeaseWatch},
     peers::Peers,
     steady::steady,
@@ -41,6 +41,8 @@ pub(crate) struct Keeper {
     known: KnownAccounts,
     /// What this process last published about its work.
     said: Vec<Group>,
+    /// How many processes were alive in each group at the last heartbeat; none before the first.
+    alive: Option<Alive>,
     /// Another process listens to what happens here.
     heard: Arc<std::sync::atomic::AtomicBool>,
 }
@@ -72,6 +74,7 @@ impl Keeper {
             seen: String::new(),
             next_end: None,
             said: Vec::new(),
+            alive: None,
             compared: Compared::default(),
             peers: Peers::default(),
             known: KnownAccounts::default(),
@@ -164,13 +167,7 @@ impl Keeper {
         // Before it joins: others read what it says as soon as they see it.
         self.exchange(agents).await;
         let asked = steady();
-        let membership = self.membership(agents);
-        let alive = self.store.beat(member, &membership, ttl).await?;
-        self.options.beats.note();
-        if self.said != membership.groups {
-            self.options.hints.notify(Hint::Members);
-            self.said = membership.groups;
-        }
+        let alive = self.join(agents).await?;
         let held = self.store.renew(member, ttl).await?;
         // Before the term is extended: nothing that was taken over may seem to be held, not even
         // for a moment.
@@ -189,7 +186,7 @@ impl Keeper {
             // Another process does a part of the work, even if none does the same part.
             let split = self.options.role != galatea_core::store::ProcessRole::All;
             agent.ownership().set_shared(shared || split);
-            agent.answered_by(known::answering_with(&**agent, &alive).max(1));
+            agent.answered_by(known::answering_with(id, &agent.unserved(), &alive).max(1));
             if agent.is_stopping() {
                 Self::drop_closed(&**agent);
                 continue;
@@ -202,6 +199,27 @@ impl Keeper {
             }
         }
         Ok(())
+    }
+
+    /// Joins, or stays a member. Returns how many processes are alive in each group.
+    async fn join(&mut self, agents: &[Arc<dyn SharedAgent>]) -> Result<Alive> {
+        let ClusterOptions { member, ttl, .. } = self.options;
+        let mut membership = self.membership(agents);
+        let mut alive = self.store.beat(member, &membership, ttl).await?;
+        self.alive = Some(alive.clone());
+        // The accounts that others can connect decide in which group this process answers.
+        let now = self.membership(agents);
+        if now.groups != membership.groups {
+            membership = now;
+            alive = self.store.beat(member, &membership, ttl).await?;
+            self.alive = Some(alive.clone());
+        }
+        self.options.beats.note();
+        if self.said != membership.groups {
+            self.options.hints.notify(Hint::Members);
+            self.said = membership.groups;
+        }
+        Ok(alive)
     }
 
     /// Says and reads what accounts are. It has no connection of its own, and a heartbeat must not
@@ -224,7 +242,8 @@ impl Keeper {
         let mut groups = Vec::new();
         for agent in agents.iter().filter(|agent| !agent.is_stopping()) {
             let id = agent.id();
-            groups.extend(role.answers().then(|| known::answering(&**agent)));
+            let answering = || known::answering(id, &agent.unserved(), self.alive.as_ref());
+            groups.extend(role.answers().then(answering));
             if role.connects() {
                 groups.push(Group::accounts(id));
                 groups.extend(known::connecting(&parts(&**agent)));

@@ -109,22 +109,27 @@ fn merged(stored: Option<&Value>, own: &[KnownAccount]) -> Value {
     Value::Object(all)
 }
 
+/// Whether a process can answer for every account of an agent that a live process can connect. An
+/// account that no live process can connect brings no messages: it keeps no Rooms from a process
+/// that could answer in them. Before anything is known of others, every account counts.
+fn is_able(unserved: &[Partition], alive: Option<&Alive>) -> bool {
+    unserved
+        .iter()
+        .all(|part| alive.is_some_and(|alive| !alive.contains_key(&Group::account(part))))
+}
+
 /// The group in which a process answers for an agent: that of those who can answer for all of its
 /// accounts, or that of the others.
-pub(super) fn answering(agent: &dyn SharedAgent) -> Group {
-    if agent.unserved().is_empty() {
-        Group::rooms(agent.id())
-    } else {
-        Group::some_rooms(agent.id())
-    }
+pub(super) fn answering(agent: AgentId, unserved: &[Partition], alive: Option<&Alive>) -> Group {
+    if is_able(unserved, alive) { Group::rooms(agent) } else { Group::some_rooms(agent) }
 }
 
 /// How many processes share an agent's Rooms with this one; none if this one leaves them to those
 /// that can answer for every account.
-pub(super) fn answering_with(agent: &dyn SharedAgent, alive: &Alive) -> usize {
+pub(super) fn answering_with(agent: AgentId, unserved: &[Partition], alive: &Alive) -> usize {
     let count = |group: &Group| alive.get(group).copied().unwrap_or(0);
-    let (able, some) = (count(&Group::rooms(agent.id())), count(&Group::some_rooms(agent.id())));
-    if agent.unserved().is_empty() {
+    let (able, some) = (count(&Group::rooms(agent)), count(&Group::some_rooms(agent)));
+    if is_able(unserved, Some(alive)) {
         able.max(1)
     } else if able > 0 {
         0
@@ -175,5 +180,28 @@ mod tests {
         assert_eq!(read("stage:1"), account("1", Some("ada")));
         assert_eq!(read("stage:2"), account("2", Some("bob")));
         assert_eq!(merged(Some(&again), &[account("1", None)]), again, "nothing to store");
+    }
+
+    #[test]
+    fn only_accounts_that_a_live_process_can_connect_keep_rooms_from_a_process() {
+        let agent = AgentId(galatea_core::ids::uuid_of("ada"));
+        let part = |name: &str| Partition::account(&Source::new(name), agent, &Account("1".into()));
+        let (here, gone) = (part("here"), part("gone"));
+        let (rooms, some) = (Group::rooms(agent), Group::some_rooms(agent));
+        let alive =
+            Alive::from([(Group::account(&here), 1), (rooms.clone(), 2), (some.clone(), 3)]);
+        let group = |unserved: &[Partition], alive| answering(agent, unserved, alive);
+        assert_eq!(group(&[], None), rooms);
+        assert_eq!(group(std::slice::from_ref(&gone), None), some, "nothing is known of others");
+        assert_eq!(group(std::slice::from_ref(&gone), Some(&alive)), rooms);
+        assert_eq!(group(std::slice::from_ref(&here), Some(&alive)), some);
+        assert_eq!(group(&[gone.clone(), here.clone()], Some(&alive)), some);
+
+        let with = |unserved: &[Partition]| answering_with(agent, unserved, &alive);
+        assert_eq!([with(&[]), with(std::slice::from_ref(&gone))], [2, 2]);
+        assert_eq!(with(std::slice::from_ref(&here)), 0, "others can answer everywhere");
+        let nobody = Alive::from([(Group::account(&here), 1), (some, 3)]);
+        assert_eq!(answering_with(agent, &[here], &nobody), 3);
+        assert_eq!(answering_with(agent, &[gone], &nobody), 1);
     }
 }

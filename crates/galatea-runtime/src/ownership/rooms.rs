@@ -22,7 +22,7 @@ impl Keeper {
     ) -> Result<()> {
         let (id, ownership) = (agent.id(), agent.ownership());
         let mine = ownership.partitions();
-        let share = match answering_with(&**agent, alive) {
+        let share = match answering_with(id, &agent.unserved(), alive) {
             0 => 0,
             processes => fair_share(usize::from(ROOM_PARTITIONS), processes),
         };

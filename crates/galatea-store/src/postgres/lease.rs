@@ -65,12 +65,12 @@ pub(crate) const RENEW: &str = concat!(
     " + $2 WHERE member_id = $1 RETURNING part, epoch"
 );
 pub(crate) const RELEASE: &str = "UPDATE leases SET member_id = NULL, expires_at = 0 WHERE member_id = $1 AND part = ANY ($2) RETURNING part";
-/// Who is alive with how much to do, how many parts are free, and when the next one will be. The sum
+/// Who is alive with which work to do, how many parts are free, and when the next one will be. The sum
 /// of the epochs tells parts that become free from as many that were claimed since.
 pub(crate) const PULSE: &str = concat!(
     "WITH clock AS MATERIALIZED (SELECT ",
     now!(),
-    " AS ms) SELECT md5(coalesce(string_agg(id::text || cardinality(groups), ',' ORDER BY id), '')) || ' ' || \
+    " AS ms) SELECT md5(coalesce(string_agg(id::text || groups::text, ',' ORDER BY id), '')) || ' ' || \
         (SELECT count(*) FILTER (WHERE member_id IS NULL OR expires_at <= ms) || ' ' || coalesce(sum(epoch), 0) FROM leases, clock), \
         (SELECT min(expires_at - ms) FROM leases, clock WHERE member_id IS NOT NULL AND expires_at > ms) \
      FROM members, clock WHERE expires_at > ms"

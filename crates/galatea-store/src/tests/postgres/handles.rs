@@ -3,8 +3,8 @@
 use galatea_core::{
     AgentId, ErrorKind, MemberId, TurnId,
     store::{
-        Fence, InboxStore, LeaseStore, MemoryStore, OutboxStore, Partition, TurnRecord,
-        room_partition,
+        Fence, Group, InboxStore, LeaseStore, Membership, MemoryStore, OutboxStore, Partition,
+        TurnRecord, room_partition,
     },
 };
 use galatea_testkit::{postgres::Database, store_suite::fixtures::Scene};
@@ -159,4 +159,36 @@ async fn renewing_while_answering_stops_no_answer() {
             .unwrap();
     }));
     tokio::join!(renewing, answering);
+}
+
+/// Nobody looks again at a pulse that stays the same, so everything changes it that another process
+/// has to react to: also a process that does as much as before but something else, and partitions
+/// that become free in portions of the same size.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_pulse_differs_after_all_that_others_react_to() {
+    const LONG: Duration = Duration::from_secs(60);
+    let database = Database::fresh().await;
+    let store = open(&database).await;
+    let (here, there, agent) = (MemberId::fresh(), MemberId::fresh(), AgentId::fresh());
+    let of = |group: Group| Membership { groups: vec![group], ..Membership::default() };
+    let pulse = async || store.pulse().await.unwrap().state;
+    let mut seen = vec![pulse().await];
+    for group in [Group::rooms(agent), Group::some_rooms(agent)] {
+        store.beat(here, &of(group), LONG).await.unwrap();
+        seen.push(pulse().await);
+    }
+    let all = Partition::all_rooms(agent);
+    store.claim(here, &all, 64, LONG).await.unwrap();
+    for portion in all.chunks(16) {
+        store.release(here, portion).await.unwrap();
+        seen.push(pulse().await);
+        store.claim(there, portion, 16, LONG).await.unwrap();
+    }
+    for (at, pulse) in seen.iter().enumerate() {
+        assert!(!seen[..at].contains(pulse), "{at}: {seen:#?}");
+    }
+    let before = pulse().await;
+    store.renew(there, LONG).await.unwrap();
+    store.beat(here, &of(Group::some_rooms(agent)), LONG).await.unwrap();
+    assert_eq!(pulse().await, before, "heartbeats alone change nothing");
 }
