@@ -29,10 +29,13 @@ pub struct KnownAccount {
     pub suffix: String,
 }
 
+/// Makes the platform's parts of a message, as [`SendHandler::encode`].
+pub type Encode = Box<dyn Fn(&Outgoing) -> Result<Vec<Encoded>> + Send + Sync>;
+
 /// The pure parts of a platform's [`SendHandler`].
 pub struct Encoding {
     /// As [`SendHandler::encode`].
-    pub encode: Box<dyn Fn(&Outgoing) -> Result<Vec<Encoded>> + Send + Sync>,
+    pub encode: Encode,
     /// As [`SendHandler::awaits`].
     pub awaits: fn(&RemoteId) -> bool,
 }

@@ -349,7 +349,7 @@ mod tests {
             [(agent, Wanted { name: "Ada".into(), ..Wanted::default() })].into();
         let accounts = |members: &[Member]| {
             let mut wanted = wanted.clone();
-            add_former(&mut wanted, agent, &[login.clone()], members);
+            add_former(&mut wanted, agent, std::slice::from_ref(&login), members);
             wanted[&agent].accounts.clone()
         };
         let gone = Member { left: Duration::ZERO, ..with_login(agent, &login) };

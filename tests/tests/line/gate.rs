@@ -183,7 +183,7 @@ async fn an_invited_friend_comes_in_through_any_crowd() {
     assert_eq!(house.platform.until_shown("7", 2).await[1], "re: and now?");
     // It works once, and until it ends.
     let left = pairing::invitations(store, agent, house.clock.now()).await.unwrap();
-    assert_eq!(left, [other.clone()]);
+    assert_eq!(left, std::slice::from_ref(&other));
     clock.advance(Duration::from_secs(60));
     house.say(&dm("8"), &made.code).await;
     house.quiet().await;

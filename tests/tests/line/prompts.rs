@@ -1,6 +1,8 @@
 //! What prompts cost: how many tokens they take, and how many of these the provider of the model
 //! has just read as the beginning of the prompt before.
 
+#![allow(clippy::print_stdout, reason = "the figures are read by people")]
+
 mod background;
 mod evidence;
 mod measure;

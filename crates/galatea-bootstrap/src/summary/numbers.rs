@@ -51,10 +51,7 @@ fn number_end(text: &str) -> usize {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let mut end = digits(text);
     let first = end;
-    loop {
-        let Some(separator) = text[end..].chars().next().filter(|c| GROUPS.contains(c)) else {
-            break;
-        };
+    while let Some(separator) = text[end..].chars().next().filter(|c| GROUPS.contains(c)) {
         let next = end + separator.len_utf8();
         let long = digits(&text[next..]);
         let is_group = long == 3 && first <= 3;

@@ -143,7 +143,7 @@ fn is_head(lower: &str, talk: &Talk) -> bool {
     let lower = lower.trim_matches('*');
     let begins = |head: &&str| lower.starts_with(*head) && lower.len() <= head.len() + LONGEST_NAME;
     HEADS.contains(&lower)
-        || NAMED_HEADS.iter().any(|head| begins(&head))
+        || NAMED_HEADS.iter().any(begins)
         || talk.heads.iter().any(|head| head.to_lowercase() == lower)
 }
 

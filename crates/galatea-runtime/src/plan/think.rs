@@ -80,8 +80,7 @@ pub(super) fn split<'a>(
 /// a plan they are elements.
 fn thinks(tag: &Tag<'_>, form: AnswerForm) -> bool {
     let is = |name: &&str| tag.is(name);
-    THINKING.iter().any(|name| is(name))
-        || form != AnswerForm::Envelope && MORE_THINKING.iter().any(|name| is(name))
+    THINKING.iter().any(is) || form != AnswerForm::Envelope && MORE_THINKING.iter().any(is)
 }
 
 /// What an element around all words behind the reasoning holds.

@@ -238,7 +238,7 @@ fn particles(text: &str) -> Option<Suffix> {
     let run: usize =
         text.chars().take_while(|c| script(*c) == Script::Hangul).map(char::len_utf8).sum();
     let mut rest = &text[..run];
-    let calls = VOCATIVES.iter().any(|particle| rest == *particle);
+    let calls = VOCATIVES.contains(&rest);
     while !rest.is_empty() {
         rest = PARTICLES.iter().find_map(|particle| rest.strip_prefix(particle))?;
     }
