@@ -320,7 +320,7 @@ fn named(text: &str, word: &str, at: usize, end: usize) -> Option<Range<usize>> 
     let known = NAMES.iter().any(|name| {
         word.strip_suffix(name).is_some_and(|before| before.is_empty() || before.ends_with('_'))
     });
-    if !known && !(of_query && IN_QUERIES.contains(&word)) {
+    if !(known || of_query && IN_QUERIES.contains(&word)) {
         return None;
     }
     let mut rest = end;
