@@ -185,7 +185,9 @@ mod tests {
     #[test]
     fn only_accounts_that_a_live_process_can_connect_keep_rooms_from_a_process() {
         let agent = AgentId(galatea_core::ids::uuid_of("ada"));
-        let part = |name: &str| Partition::account(&Source::new(name), agent, &Account("1".into()));
+        let part = |name: &'static str| {
+            Partition::account(&Source::new(name), agent, &Account("1".into()))
+        };
         let (here, gone) = (part("here"), part("gone"));
         let (rooms, some) = (Group::rooms(agent), Group::some_rooms(agent));
         let alive =
