@@ -32,6 +32,8 @@ const MINUTE: i64 = 60_000;
 /// At most one notice per person in this time: a person who sends a hundred messages is answered
 /// once.
 const AGAIN: Duration = Duration::from_secs(10 * 60);
+/// Time in which a process stores the code for which it reserved a place.
+const RESERVED: Duration = Duration::from_secs(10);
 /// Attempts to take a place or to count a reply while other processes do the same.
 const ATTEMPTS: usize = 8;
 const TAG: &str = "PAIRING";
@@ -82,8 +84,9 @@ pub(crate) async fn welcome(
     if !may_reply(store, agent, stranger.source, now).await? {
         return Ok(Welcome::TooMany);
     }
+    let mut avoided = HashSet::new();
     for _ in 0..ATTEMPTS {
-        let place = place_for(&waiting, stranger);
+        let place = place_for(&waiting, stranger, &avoided);
         let new = Pending {
             code: random_code(8),
             entity: stranger.entity,
@@ -94,21 +97,46 @@ pub(crate) async fn welcome(
             row: id(agent, stranger.source, place),
             place: Some(place),
         };
-        store.save_task(&new.stored(agent)).await?;
-        waiting = pending(store, agent, now).await?;
-        // Another process may have taken the same place at the same moment.
-        if waiting.iter().any(|p| p.code == new.code) {
+        if reserve(store, agent, &new, &waiting, now).await? {
+            store.save_task(&new.stored(agent)).await?;
             return Ok(Welcome::Code(new.code));
         }
+        avoided.insert(place);
     }
     Ok(Welcome::TooMany)
 }
 
+/// Reserves a place for a code, so that of two processes that choose it at the same moment one
+/// continues. A place whose last code does not wait yet was reserved a moment ago.
+async fn reserve(
+    store: &dyn Store,
+    agent: AgentId,
+    new: &Pending,
+    waiting: &[Pending],
+    now: Timestamp,
+) -> Result<bool> {
+    let Some(place) = new.place else { return Ok(false) };
+    let key = format!("pairing:place:{}:{place}", new.source);
+    let seen = store.cached(agent, &key, now).await?;
+    let is_fresh = seen.as_ref().is_some_and(|seen| {
+        let waits = waiting.iter().any(|p| seen["code"] == p.code.as_str());
+        let at = seen["at"].as_i64().map_or(now, Timestamp);
+        !waits && now.since(at) < RESERVED
+    });
+    if is_fresh {
+        return Ok(false);
+    }
+    let next = json!({ "code": new.code, "at": now.0 });
+    store.swap(agent, &key, seen.as_ref(), &next).await
+}
+
 /// The place of a person: a free one, from the number of their id on, so that processes rarely meet
-/// at one; of full ones the place of the person who has waited longest.
-fn place_for(waiting: &[Pending], stranger: &Stranger<'_>) -> u32 {
-    let here = || waiting.iter().filter(|p| p.source == *stranger.source);
-    let taken: HashSet<u32> = here().filter_map(|p| p.place).collect();
+/// at one; of full ones the place of the person who has waited longest. Never one of `avoided`.
+fn place_for(waiting: &[Pending], stranger: &Stranger<'_>, avoided: &HashSet<u32>) -> u32 {
+    let is_open = |p: &&Pending| p.place.is_none_or(|place| !avoided.contains(&place));
+    let here = || waiting.iter().filter(|p| p.source == *stranger.source).filter(is_open);
+    let taken: HashSet<u32> =
+        here().filter_map(|p| p.place).chain(avoided.iter().copied()).collect();
     let bytes = stranger.entity.0.as_bytes();
     let first = u32::from_be_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]) % PLACES;
     let free = (0..PLACES).map(|step| (first + step) % PLACES).find(|at| !taken.contains(at));
@@ -272,21 +300,21 @@ mod tests {
     #[test]
     fn a_free_place_is_found_while_there_is_one_and_then_the_longest_wait_ends() {
         let person = EntityId::fresh();
-        let first = place_for(&[], &stranger(person));
+        let first = place_for(&[], &stranger(person), &HashSet::new());
         assert!(first < PLACES);
         let mut waiting = vec![waits(first, 5)];
-        assert_eq!(place_for(&waiting, &stranger(person)), (first + 1) % PLACES);
+        assert_eq!(place_for(&waiting, &stranger(person), &HashSet::new()), (first + 1) % PLACES);
         // All but one, from the far end.
         let last = (first + PLACES - 1) % PLACES;
         waiting = (0..PLACES).filter(|at| *at != last).map(|at| waits(at, 1000)).collect();
-        assert_eq!(place_for(&waiting, &stranger(person)), last);
+        assert_eq!(place_for(&waiting, &stranger(person), &HashSet::new()), last);
         waiting.push(waits(last, 1000));
         waiting[77].until = Timestamp(3);
         let longest = waiting[77].place.unwrap();
-        assert_eq!(place_for(&waiting, &stranger(person)), longest);
+        assert_eq!(place_for(&waiting, &stranger(person), &HashSet::new()), longest);
         // Those of another platform take no place here.
         waiting.iter_mut().for_each(|p| p.source = Source::new("there"));
-        assert_eq!(place_for(&waiting, &stranger(person)), first);
+        assert_eq!(place_for(&waiting, &stranger(person), &HashSet::new()), first);
     }
 
     #[test]
