@@ -318,7 +318,7 @@ pub use ids::{
 };
 #[doc(hidden)]
 pub use kill_point::{arm_kill_points, kill_point};
-pub use known_account::{Encoder, Encoding, KnownAccount};
+pub use known_account::{Encode, Encoder, Encoding, KnownAccount};
 pub use memory::{Memory, MemoryKind};
 pub use message::{
     Address, Addressed, Archive, Batch, Connection, Cursor, Delivery, Encoded, EntityRef, Incoming,

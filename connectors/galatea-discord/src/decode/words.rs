@@ -119,7 +119,7 @@ fn poll_result(embed: &Value) -> Option<String> {
 
 /// The words of components: text displays, sections, containers, galleries, and what buttons and menus
 /// say (Discord, "Component Reference").
-fn components<'a>(all: &mut dyn Iterator<Item = &'a Value>, depth: usize) -> Vec<String> {
+fn components(all: &mut dyn Iterator<Item = &Value>, depth: usize) -> Vec<String> {
     let mut lines = Vec::new();
     if depth >= DEEPEST {
         return lines;

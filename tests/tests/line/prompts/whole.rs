@@ -32,6 +32,11 @@ struct Scene {
 
 impl Scene {
     async fn build(answers: &[&'static str]) -> Self {
+        Self::showing("6", answers).await
+    }
+
+    /// With so many messages of the conversation at most in a prompt.
+    async fn showing(length: &'static str, answers: &[&'static str]) -> Self {
         let clock = ManualClock::at(Timestamp(1_795_968_000_000)); // Sun 29 Nov 2026, 16:00 UTC
         let model = Arc::new(ScriptedModel::saying("I see."));
         answers.iter().for_each(|answer| model.enqueue(*answer));
@@ -39,7 +44,8 @@ impl Scene {
         standard.actions.clear();
         let mut plan = Plan::new(Arc::clone(&model) as _)
             .plugin(standard)
-            .set("CONVERSATION_LENGTH", "6")
+            .set("CONVERSATION_LENGTH", length)
+            .set("BUSY_POLICY", "each")
             .set("REFLECTION_INTERVAL", "1")
             .set("EVALUATION_PAUSE_SECONDS", "0")
             .set("TIMEZONE", "+01:00")
@@ -126,13 +132,14 @@ fn place(room: &'static str, person: &'static str, name: &'static str) -> Spot {
 
 #[tokio::test]
 async fn a_private_talk() {
-    let scene = Scene::build(&["Good day, Ada.", "Noted.", "A fine name.", "Gladly."]).await;
+    let answers = ["Good day, Ada.", "Noted.", "A fine name.", "Gladly."];
+    let scene = Scene::showing("32", &answers).await;
     let ada = dm("7").named("Ada");
     let plain = |_: &mut Incoming| ();
     scene.say(&ada, "1", "Hello, who are you?", plain).await;
     scene.say(&ada, "2", "I live in Ghent", plain).await;
     scene.until_learnt("lives in Ghent").await;
-    scene.say(&ada, "3", "My dog is called Pip:\nshe is brown", plain).await;
+    scene.say(&ada, "3", "Look, a dog called Pip:\nshe is brown", plain).await;
     scene.say(&ada, "4", "Decided: I build her a kennel in spring.", plain).await;
     scene.clock.advance(Duration::from_secs(17 * 3_600));
     let reply = |message: &mut Incoming| {
