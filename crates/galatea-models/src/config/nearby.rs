@@ -21,7 +21,7 @@ pub(super) fn is_nearby(address: &str) -> bool {
                 name.strip_suffix(*ending)
                     .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
             };
-            !name.contains('.') || PRIVATE_NAMES.iter().any(|ending| ends(&ending))
+            !name.contains('.') || PRIVATE_NAMES.iter().any(ends)
         }
         None => false,
     }
