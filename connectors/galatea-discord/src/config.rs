@@ -58,8 +58,8 @@ const PROXIES: Variable = Variable::new(
      Tupperbox when unset, none for no application",
 );
 /// PluralKit and Tupperbox. The id of PluralKit is in the invite link of its documentation's source
-/// (GitHub, PluralKit/PluralKit, `docs/content/.vuepress/config.js`). The source of Tupperbox is closed:
-/// its id is in public lists of bots, as the invite link of tupperbox.app, and in the code of other bots.
+/// (GitHub, PluralKit/PluralKit, `docs/content/.vuepress/config.js`). The id of Tupperbox has no source
+/// of its own makers: it is in public lists of bots, as the invite link of tupperbox.app, and in the code of other bots.
 const KNOWN_PROXIES: [u64; 2] = [466_378_653_216_014_359, 431_544_605_209_788_416];
 
 /// Settings of one Discord application.
