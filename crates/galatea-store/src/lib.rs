@@ -36,13 +36,12 @@ mod outbox;
 mod plan;
 mod pool;
 mod postgres;
-mod recall;
 mod relationship;
 mod room;
 mod rows;
+mod search;
 mod sqlite;
 mod step;
-mod talk;
 mod task;
 mod terms;
 mod usage;
@@ -62,11 +61,7 @@ use std::{
     fmt,
     path::Path,
     sync::{Arc, Mutex, atomic::AtomicI64},
-    time::{Duration, Instant},
-};
-use tokio::{
-    runtime::Handle,
-    time::{sleep, timeout},
+    time::Instant,
 };
 
 use crate::{
@@ -93,22 +88,6 @@ struct Inner {
     marked: Mutex<HashMap<(AgentId, String), Instant>>,
 }
 
-impl Inner {
-    /// Whether SQLite's writer asks for the index of words when it pauses.
-    fn asks_in_pause(&self) -> bool {
-        match &self.backend {
-            Backend::Sqlite(sqlite) => sqlite.known.is_index_behind(),
-            Backend::Postgres(_) => false,
-        }
-    }
-}
-
-/// Before the first look: a start has other work to do.
-const FIRST: Duration = Duration::from_secs(30);
-/// Between two looks.
-const PAUSE: Duration = Duration::from_secs(10);
-/// Between two steps: other writes go first.
-const BETWEEN: Duration = Duration::from_millis(50);
 /// What the tables are in.
 pub(crate) enum Backend {
     Sqlite(Box<Sqlite>),
@@ -164,9 +143,7 @@ impl Database {
     pub async fn postgres(url: &SecretString, options: PostgresOptions) -> Result<Self> {
         let postgres = Postgres::open(url, &options).await?;
         let backend = Backend::Postgres(Box::new(postgres));
-        let store = Self::over(backend, options.clock, options.redactor);
-        store.index_in_background();
-        Ok(store)
+        Ok(Self::over(backend, options.clock, options.redactor))
     }
 
     /// Inspects a PostgreSQL database without making or changing anything: what would keep it from
@@ -260,39 +237,6 @@ impl Database {
             Backend::Sqlite(_) => None,
             Backend::Postgres(postgres) => Some(postgres.hints()),
         }
-    }
-
-    /// Indexes memories while nothing waits for it, until the last handle is gone.
-    fn index_in_background(&self) {
-        let Ok(runtime) = Handle::try_current() else { return };
-        let store = Arc::downgrade(&self.0);
-        let wanted = match &self.0.backend {
-            Backend::Sqlite(sqlite) => Arc::clone(&sqlite.known.index_wanted),
-            Backend::Postgres(_) => Arc::default(),
-        };
-        runtime.spawn(async move {
-            // Waits 30 s, or until the writer asks for the index.
-            let _ = timeout(FIRST, wanted.notified()).await;
-            while let Some(inner) = store.upgrade() {
-                let database = Self(inner);
-                let step = database.index_step().await;
-                drop(database);
-                match step {
-                    Ok(true) => sleep(BETWEEN).await,
-                    Ok(false) => {
-                        sleep(BETWEEN).await;
-                        // The writer asks as soon as it pauses: in a burst the answers go first.
-                        while timeout(PAUSE, wanted.notified()).await.is_err()
-                            && store.upgrade().is_some_and(|inner| inner.asks_in_pause())
-                        {}
-                    }
-                    Err(failure) => {
-                        tracing::debug!(error = %failure.report(), "failed to index memories; retrying in 10 s");
-                        sleep(PAUSE).await;
-                    }
-                }
-            }
-        });
     }
 
     /// The text of an error as it is stored: without secrets.

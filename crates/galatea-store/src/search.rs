@@ -1,19 +1,22 @@
-//! Collects candidates by words and by meaning, completes, fuses and reads them.
+//! Search of memories by words and by meaning: collects candidates of both, completes, fuses and reads
+//! them.
+//!
+//! Words are looked up in the database's own index: FTS5 in SQLite (`sqlite.rs`), which is brought up
+//! in the background (`index.rs`), and GIN in PostgreSQL (`postgres.rs`), which stores words with
+//! their rows. `docs/search.md` tells how a search works.
 
 mod candidates;
 mod hits;
-mod listed;
-mod lookup;
-mod memory;
+mod index;
 mod mentions;
+mod postgres;
+mod question;
 mod rank;
 mod rows;
 mod scale;
 mod source;
-mod talk_words;
-mod unindexed;
+mod sqlite;
 mod view;
-mod words;
 
 use async_trait::async_trait;
 use futures::future::{try_join, try_join_all};
@@ -22,33 +25,28 @@ use galatea_core::{
     fusion::{self, Candidate, Fused},
     store::{MOST_RECALLED, RecallQuery, RecallStore, Recalled},
 };
-use std::{collections::HashMap, sync::Arc};
+use std::collections::HashMap;
 
 use self::{
     candidates::ByWords,
-    lookup::Question,
-    memory::{read_ahead, room_in_sqlite},
     rank::{BySeq, Seqs},
     rows::Row,
     scale::{Range, Scale},
     source::{Search, Source, at_once},
-    view::wide,
 };
 use crate::{
     Backend, Database,
-    postgres::Postgres,
-    sqlite::{Counts, Sqlite, Unindexed, raw::Raw},
-    talk::{Due, Handle},
+    sqlite::{Counts, raw::Raw},
 };
 
 #[cfg(test)]
 pub(crate) use {
     candidates::{MEANINGS, statements},
+    index::{INDEX_TERMS, TERMS_BEHIND, TERMS_PROGRESS},
     mentions::MENTIONS,
     rows::{BESIDE, BY_SEQ, FEW_BY_SEQ},
-    unindexed::{AFTER, EXTENT, WORDS},
+    sqlite::LIST,
     view::Dialect,
-    words::LIST,
 };
 
 /// Candidates of each search, enough that a hit of one is usually scored by the other; and those whose
@@ -64,19 +62,22 @@ impl RecallStore for Database {
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<Recalled>> {
         match &self.0.backend {
             Backend::Postgres(postgres) => {
-                let talk = postgres.talk(query).await?;
-                let (hits, is_whole) = recall_in_postgres(postgres, query, talk.clone()).await?;
-                match talk {
-                    // Another process has removed some of what is in memory.
-                    Some(handle) if !is_whole => {
-                        postgres.forget_talk(&handle);
-                        let talk = postgres.talk(query).await?;
-                        Ok(recall_in_postgres(postgres, query, talk).await?.0)
-                    }
-                    _ => Ok(hits),
-                }
+                let found = Search::new(Source::Postgres(postgres), query).find().await?;
+                Source::Postgres(postgres).hits(query, found).await
             }
-            Backend::Sqlite(sqlite) => self.recall_in_sqlite(sqlite, query).await,
+            Backend::Sqlite(sqlite) => {
+                if sqlite.is_in_memory() {
+                    // No task indexes it in the background.
+                    while !sqlite.index_terms().await? {}
+                }
+                let query = query.clone();
+                let search = move |raw: &mut Raw<'_>, counts: &Counts| {
+                    let search = Search::new(Source::of_sqlite(raw, counts), &query);
+                    let found = at_once(search.find())?;
+                    at_once(search.source.hits(&query, found))
+                };
+                sqlite.search(search).await
+            }
         }
     }
 
@@ -90,61 +91,7 @@ impl RecallStore for Database {
 }
 
 impl Database {
-    async fn recall_in_sqlite(
-        &self,
-        sqlite: &Sqlite,
-        query: &RecallQuery,
-    ) -> Result<Vec<Recalled>> {
-        if let Some(found) = self.search_in_sqlite(sqlite, query, true).await? {
-            return Ok(found);
-        }
-        sqlite.index_for_search().await?;
-        Ok(self.search_in_sqlite(sqlite, query, false).await?.unwrap_or_default())
-    }
-
-    /// A search on a thread with SQLite's handle. None if the index of words has to be brought up
-    /// first. With `complete` false it searches anyway and may miss rows.
-    async fn search_in_sqlite(
-        &self,
-        sqlite: &Sqlite,
-        query: &RecallQuery,
-        complete: bool,
-    ) -> Result<Option<Vec<Recalled>>> {
-        let (query, known) = (query.clone(), sqlite.known.clone());
-        let can_wait = sqlite.reads_ahead();
-        let found = sqlite.search(move |raw, counts| -> Result<_> {
-            let room = room_in_sqlite(&known.talks, raw, counts, &query)?;
-            let talk = room.clone().filter(|room| room.fits(&query));
-            let question = Question::new(&query, &mut known.talks.stems());
-            let source = Source::of_sqlite(raw, counts);
-            let mut search = Search::new(source, &query, question, talk);
-            if search.needs_index() && !search.cover_unindexed(&known.unindexed, complete)? {
-                return Ok(None);
-            }
-            let found = at_once(search.find())?;
-            let hits = at_once(search.source.hits(&query, found))?;
-            drop(search);
-            let due = room.as_ref().and_then(|room| room.talk().reading_due(can_wait));
-            match (room, due) {
-                (Some(room), Some(Due::Now)) => {
-                    read_ahead(&known.talks, &room, raw, counts);
-                    Ok(Some((hits, None)))
-                }
-                (room, due) => Ok(Some((hits, room.filter(|_| due.is_some())))),
-            }
-        });
-        let Some((found, unread)) = found.await?? else { return Ok(None) };
-        if let Some(waiting) = unread.and_then(|room| room.wait()) {
-            let talks = Arc::clone(&sqlite.known.talks);
-            sqlite.ahead(move |raw, counts| {
-                let room = waiting.room().filter(|_| talks.has_space());
-                room.is_some_and(|room| read_ahead(&talks, &room, raw, counts))
-            });
-        }
-        Ok(Some(found))
-    }
-
-    /// The messages before and after those of these that are messages.
+    /// For each of these that is a message, the messages before and after it.
     pub(crate) async fn beside(&self, seqs: &[i64]) -> Result<HashMap<i64, [Option<i64>; 2]>> {
         match &self.0.backend {
             Backend::Postgres(postgres) => Source::Postgres(postgres).beside(seqs).await,
@@ -153,7 +100,7 @@ impl Database {
                 let read = move |raw: &mut Raw<'_>, counts: &Counts| {
                     at_once(Source::of_sqlite(raw, counts).beside(&seqs))
                 };
-                sqlite.search(read).await?
+                sqlite.search(read).await
             }
         }
     }
@@ -167,24 +114,10 @@ impl Database {
                 let read = move |raw: &mut Raw<'_>, counts: &Counts| {
                     at_once(Source::of_sqlite(raw, counts).rows_of(&seqs))
                 };
-                sqlite.search(read).await?
+                sqlite.search(read).await
             }
         }
     }
-}
-
-/// What is found, and whether all of it could be read.
-async fn recall_in_postgres(
-    postgres: &Postgres,
-    query: &RecallQuery,
-    talk: Option<Handle>,
-) -> Result<(Vec<Recalled>, bool)> {
-    let question = Question::new(query, &mut postgres.talks.stems());
-    let found = Search::new(Source::Postgres(postgres), query, question, talk).find().await?;
-    let all = found.fused.len();
-    let hits = Source::Postgres(postgres).hits(query, found).await?;
-    let is_whole = hits.len() == all;
-    Ok((hits, is_whole))
 }
 
 /// The messages before and after messages.
@@ -209,25 +142,13 @@ pub(crate) struct Selected {
 }
 
 impl Search<'_, '_> {
-    /// Adds the messages that the index of words misses. False if it has to be brought up first; with
-    /// `complete` false what it misses is left out.
-    fn cover_unindexed(&mut self, unindexed: &Unindexed, complete: bool) -> Result<bool> {
-        let asked = if self.talk.is_some() { &wide(self.query) } else { self.query };
-        match self.find_unindexed(asked, unindexed)? {
-            Some(found) => self.unindexed = found,
-            None if complete => return Ok(false),
-            None => self.is_complete = false,
-        }
-        Ok(true)
-    }
-
     async fn find(&self) -> Result<Selected> {
         let query = self.query;
         let limit = usize::try_from(query.limit.min(MOST_RECALLED)).unwrap_or(0);
         if limit == 0 {
             return Ok(Selected::default());
         }
-        if self.question.asked.is_empty() && query.meanings.is_empty() {
+        if self.asked.is_empty() && query.meanings.is_empty() {
             // Such as an emoji, or a picture without words. The newest have no words of it.
             if self.least_coverage() > 0.0 {
                 return Ok(Selected::default());
@@ -256,8 +177,9 @@ impl Search<'_, '_> {
         fused.truncate(limit);
         if query.neighbours {
             let all: Vec<i64> = fused.iter().map(|fused| fused.key).collect();
-            let unknown = all.iter().copied().filter(|seq| !beside.contains_key(seq)).collect();
-            beside.extend(self.beside(unknown).await?);
+            let unknown: Vec<i64> =
+                all.iter().copied().filter(|seq| !beside.contains_key(seq)).collect();
+            beside.extend(self.source.beside(&unknown).await?);
         } else {
             beside.clear();
         }
@@ -269,20 +191,6 @@ impl Search<'_, '_> {
     /// range of similarities depends on them.
     fn least_coverage(&self) -> f64 {
         if self.query.meanings.is_empty() { self.query.coverage.into() } else { 0.0 }
-    }
-
-    /// The messages before and after those of these that are messages.
-    async fn beside(&self, mut seqs: Vec<i64>) -> Result<Links> {
-        let mut known = Links::default();
-        if let Some(handle) = &self.talk {
-            let talk = handle.talk();
-            seqs.retain(|seq| match talk.beside(*seq) {
-                Some(beside) => known.insert(*seq, beside).is_some(),
-                None => true,
-            });
-        }
-        known.extend(self.source.beside(&seqs).await?);
-        Ok(known)
     }
 
     /// Candidates of both searches, each with both of its scores as far as it has them.
@@ -333,7 +241,7 @@ impl Search<'_, '_> {
         best: &[i64],
     ) -> Result<Links> {
         let query = self.query;
-        let beside = self.beside(best.to_vec()).await?;
+        let beside: Links = self.source.beside(best).await?.into_iter().collect();
         let mut all: Seqs = candidates.iter().map(|c| c.key).collect();
         let mut new: Vec<i64> = Vec::new();
         // A neighbour that is no candidate has too few words of the question to be a hit.

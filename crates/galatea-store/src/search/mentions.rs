@@ -3,9 +3,15 @@
 
 use galatea_core::Result;
 
-use super::{candidates::Known, rank::Seqs, source::Search, view::Dialect};
+use super::{
+    candidates::Known,
+    rank::Seqs,
+    source::{Row, Search},
+    view::Dialect,
+};
 use crate::{
     dialect::{Dialects, Value},
+    sqlite::raw::Columns,
     terms::Names,
 };
 
@@ -15,6 +21,13 @@ pub(crate) const MENTIONS: Dialects = Dialects {
     sqlite: "SELECT m.seq, coalesce(m.content ->> '$.text', '') FROM memories m WHERE m.seq IN (SELECT value FROM json_each($1))",
     postgres: "SELECT m.seq FROM memories m WHERE m.seq = ANY ($1) AND m.words @@ $2::tsquery",
 };
+
+/// A message and its text.
+impl Row for (i64, String) {
+    fn of(row: &mut Columns<'_>) -> Option<Self> {
+        Some((row.int(0)?, row.text(1)?.to_owned()))
+    }
+}
 
 impl Search<'_, '_> {
     /// Those of the memories that are by a named person, or contain a name.
@@ -27,19 +40,7 @@ impl Search<'_, '_> {
         if names.is_empty() {
             return Ok(naming);
         }
-        let mut unknown: Vec<i64> =
-            seqs.iter().copied().filter(|seq| !naming.contains(seq)).collect();
-        if let Some(handle) = &self.talk {
-            let talk = handle.talk();
-            unknown.retain(|seq| match talk.has_any_of(*seq, &names) {
-                Some(true) => {
-                    naming.insert(*seq);
-                    false
-                }
-                Some(false) => false,
-                None => true,
-            });
-        }
+        let unknown: Vec<i64> = seqs.iter().copied().filter(|seq| !naming.contains(seq)).collect();
         if unknown.is_empty() {
             return Ok(naming);
         }

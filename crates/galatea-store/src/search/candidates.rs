@@ -8,19 +8,18 @@ use galatea_core::{
 use std::collections::HashSet;
 
 #[cfg(test)]
-use super::listed;
+use super::postgres;
 use super::{
     rank::{self, BySeq, Listed},
     scale::Scale,
     source::{Search, SeenRow, Source, VectorRow},
+    sqlite,
     view::{Builder, Dialect, limit, owner_ids},
-    words,
 };
 use crate::{
     convert,
     dialect::{Dialects, Statement, Value, bits},
     postgres::Postgres,
-    talk::Shown,
 };
 
 /// Embeddings of memories by number.
@@ -50,16 +49,6 @@ pub(super) struct Seen {
     pub(super) at: i64,
     /// How long its text is: in characters, in PostgreSQL in terms.
     pub(super) long: i64,
-}
-
-/// What is known of a message in memory, with its length as the database measures it.
-fn seen_in_memory(dialect: Dialect, shown: Shown) -> Seen {
-    let long = match dialect {
-        Dialect::Sqlite => shown.characters.into(),
-        // The server counts the words for version and place, too.
-        Dialect::Postgres => i64::from(shown.long) + 2,
-    };
-    Seen { person: shown.person, at: shown.at, long }
 }
 
 /// What is known of memories, by their numbers.
@@ -138,7 +127,7 @@ fn visible(dialect: Dialect, query: &RecallQuery, seqs: &[i64]) -> Statement {
 /// large Room costs more than the search.
 fn in_order_of_place(query: &RecallQuery) -> bool {
     let View::Room { room, .. } = query.visible.view() else { return false };
-    !words::filters(query)
+    !sqlite::filters(query)
         && query.sorts() == [MemoryKind::Messages]
         && query.room.is_none_or(|asked| asked == *room)
 }
@@ -199,41 +188,28 @@ impl Search<'_, '_> {
 
     /// Those of these that the query may show.
     pub(super) async fn visible_of(&self, seqs: &[i64]) -> Result<Known> {
-        let (mut known, mut unknown) = (Known::default(), seqs.to_vec());
-        if let Some(handle) = &self.talk {
-            let talk = handle.talk();
-            unknown.retain(|seq| !talk.knows(*seq));
-            let seen = seqs.iter().filter_map(|seq| Some((*seq, talk.shown(self.query, *seq)?)));
-            let dialect = self.source.dialect();
-            known.extend(seen.map(|(seq, shown)| (seq, seen_in_memory(dialect, shown))));
+        if seqs.is_empty() {
+            return Ok(Known::default());
         }
-        if unknown.is_empty() {
-            return Ok(known);
-        }
-        let statement = visible(self.source.dialect(), self.query, &unknown);
+        let statement = visible(self.source.dialect(), self.query, seqs);
         let rows: Vec<SeenRow> = self.source.all(statement).await?;
         let seen = |row: SeenRow| {
             let (person, at) = (row.person(), row.created_at);
             (row.seq, Seen { person, at, long: row.long.unwrap_or(0) })
         };
-        known.extend(rows.into_iter().map(seen));
-        Ok(known)
+        Ok(rows.into_iter().map(seen).collect())
     }
 
     /// The best by words, with their scores.
     pub(super) async fn by_words(&self, most: usize) -> Result<ByWords> {
-        if self.question.asked.is_empty() {
+        if self.asked.is_empty() {
             return Ok(ByWords::default());
         }
-        let is_in_index = self.talk.is_none() && self.source.dialect() == Dialect::Sqlite;
-        let unchecked_times = self.query.before.is_some() && is_in_index;
-        let (mut listed, unchecked) = match (&self.talk, &self.words, &self.source) {
-            (Some(handle), Some(words), _) => (self.listed_with_older(handle, words).await?, false),
-            (Some(handle), None, _) => (self.listed_in_memory(handle), false),
-            (None, _, Source::Postgres(postgres)) => {
-                (self.listed_by_postgres(postgres).await?, false)
-            }
-            (None, ..) => (self.listed().await?, words::filters(self.query)),
+        let is_sqlite = self.source.dialect() == Dialect::Sqlite;
+        let unchecked_times = self.query.before.is_some() && is_sqlite;
+        let (mut listed, unchecked) = match &self.source {
+            Source::Postgres(postgres) => (self.listed_by_postgres(postgres).await?, false),
+            Source::Sqlite(..) => (self.listed().await?, sqlite::filters(self.query)),
         };
         if listed.is_empty() {
             return Ok(ByWords::default());
@@ -354,11 +330,8 @@ impl Search<'_, '_> {
 pub(crate) fn statements(dialect: Dialect, query: &RecallQuery) -> Vec<String> {
     let mut out = vec![newest(dialect, query, 10), visible(dialect, query, &[1, 2])];
     match dialect {
-        Dialect::Sqlite => out.extend(words::statements(query).into_iter().chain(later(query))),
-        Dialect::Postgres => {
-            let asked = crate::terms::asked(&query.text);
-            out.extend(listed::statements(query, &asked));
-        }
+        Dialect::Sqlite => out.extend(sqlite::statements(query).into_iter().chain(later(query))),
+        Dialect::Postgres => out.extend(postgres::statements(query)),
     }
     for meaning in &query.meanings {
         out.push(near(dialect, query, meaning, 10));

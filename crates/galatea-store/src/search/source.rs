@@ -7,11 +7,7 @@ use sqlx::{FromRow, Row as _, postgres::PgRow};
 use std::sync::{Mutex, PoisonError, atomic::Ordering};
 use uuid::Uuid;
 
-use super::{
-    lookup::{FoundUnindexed, Question},
-    talk_words::Words,
-    view::Dialect,
-};
+use super::{question, view::Dialect};
 use crate::{
     convert,
     dialect::{Statement, Value, hexes, little_endian},
@@ -20,16 +16,15 @@ use crate::{
         Counts,
         raw::{Arg, Columns, Raw},
         read_failed,
-        snapshot::Snapshot,
     },
-    talk::Handle,
+    terms::Asked,
 };
 
 /// A connection for the statements of one search.
 pub(crate) enum Source<'a, 'h> {
     Postgres(&'a Postgres),
     /// Never contended: one search uses it.
-    Sqlite(Mutex<Snapshot<'a, 'h>>, &'a Counts),
+    Sqlite(Mutex<&'a mut Raw<'h>>, &'a Counts),
 }
 
 /// The result of a search in SQLite, which waits for nothing: its statements are executed by the
@@ -44,33 +39,13 @@ pub(crate) fn at_once<T>(search: impl Future<Output = Result<T>>) -> Result<T> {
 pub(super) struct Search<'a, 'h> {
     pub(super) source: Source<'a, 'h>,
     pub(super) query: &'a RecallQuery,
-    pub(super) question: Question,
-    pub(super) unindexed: FoundUnindexed,
-    /// The Room in memory, whole or its newest messages.
-    pub(super) talk: Option<Handle>,
-    /// What it has of the question's words, if it has not the whole Room.
-    pub(super) words: Option<Words>,
-    /// Whether the index of words has every message, or the search looks at those that it misses.
-    pub(super) is_complete: bool,
+    /// The words of its question.
+    pub(super) asked: Vec<Asked>,
 }
 
 impl<'a, 'h> Search<'a, 'h> {
-    pub(super) fn new(
-        source: Source<'a, 'h>,
-        query: &'a RecallQuery,
-        question: Question,
-        talk: Option<Handle>,
-    ) -> Self {
-        let words = talk.as_ref().and_then(|handle| Words::new(handle, query, &question));
-        Self {
-            source,
-            query,
-            question,
-            unindexed: FoundUnindexed::default(),
-            talk,
-            words,
-            is_complete: true,
-        }
+    pub(super) fn new(source: Source<'a, 'h>, query: &'a RecallQuery) -> Self {
+        Self { source, query, asked: question::words(query) }
     }
 }
 
@@ -82,7 +57,7 @@ pub(crate) trait Row: for<'r> FromRow<'r, PgRow> + Send + Unpin + 'static {
 
 impl<'a, 'h> Source<'a, 'h> {
     pub(crate) fn of_sqlite(raw: &'a mut Raw<'h>, counts: &'a Counts) -> Self {
-        Self::Sqlite(Mutex::new(Snapshot::new(raw)), counts)
+        Self::Sqlite(Mutex::new(raw), counts)
     }
 
     pub(crate) fn dialect(&self) -> Dialect {
@@ -94,15 +69,14 @@ impl<'a, 'h> Source<'a, 'h> {
 
     /// Every row.
     pub(crate) async fn all<O: Row>(&self, statement: Statement) -> Result<Vec<O>> {
-        let (snapshot, counts) = match self {
+        let (raw, counts) = match self {
             Self::Postgres(postgres) => return postgres.all(statement).await,
-            Self::Sqlite(snapshot, counts) => (snapshot, counts),
+            Self::Sqlite(raw, counts) => (raw, counts),
         };
         let values = statement.values.iter().map(Bound::of).collect::<Result<Vec<_>>>()?;
         let args: Vec<Arg<'_>> = values.iter().map(Bound::arg).collect();
         let (mut rows, mut malformed) = (Vec::new(), false);
-        let mut snapshot = snapshot.lock().unwrap_or_else(PoisonError::into_inner);
-        let raw = snapshot.begun().map_err(read_failed)?;
+        let mut raw = raw.lock().unwrap_or_else(PoisonError::into_inner);
         counts.statements.fetch_add(1, Ordering::Relaxed);
         raw.each(statement.sqlite, &args, |row| match O::of(row) {
             Some(row) => rows.push(row),

@@ -197,8 +197,3 @@ pub(super) fn place_terms(query: &RecallQuery) -> Vec<String> {
     }
     out
 }
-
-/// The same query without conditions on what is found.
-pub(super) fn wide(query: &RecallQuery) -> RecallQuery {
-    RecallQuery { before: None, since: None, people: Vec::new(), ..query.clone() }
-}

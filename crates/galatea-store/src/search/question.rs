@@ -1,48 +1,24 @@
-//! What a search by words looks up in SQLite, and what it finds before it asks the index.
+//! The words of a question, and the terms that SQLite's index is asked for.
 
 use galatea_core::{fusion, store::RecallQuery};
-use std::{collections::HashMap, sync::OnceLock};
+use std::collections::HashMap;
 
 use super::rank::Found;
-use crate::terms::{self, Asked, Stems};
+use crate::terms::{self, Asked};
 
-/// Terms of a question that are looked up: a list costs some 20 µs.
+/// Most terms that are looked up: a list costs some 20 µs.
 const MOST: usize = 64;
-/// Words of a question that are looked for in a Room whose newest messages are in memory, and in
-/// PostgreSQL.
-pub(super) const ASKED: usize = 32;
 
-/// The words of a query, analysed once however many searches it takes.
-pub(super) struct Question {
-    pub(super) asked: Vec<Asked>,
-    /// Made when first used: a Room that is in memory whole does not need it.
-    lookup: OnceLock<Lookup>,
+/// The words that a query looks for, without the names of people.
+pub(super) fn words(query: &RecallQuery) -> Vec<Asked> {
+    let names: Vec<&str> = query.names.iter().map(String::as_str).collect();
+    terms::of_question(&fusion::embedded_question(&query.text, &names))
 }
 
-impl Question {
-    pub(super) fn new(query: &RecallQuery, stems: &mut Stems) -> Self {
-        let names: Vec<&str> = query.names.iter().map(String::as_str).collect();
-        let text = fusion::embedded_question(&query.text, &names);
-        let asked = terms::of_question(&text, stems);
-        Self { asked, lookup: OnceLock::new() }
-    }
-
-    /// The lists of its terms.
-    pub(super) fn lookup(&self) -> &Lookup {
-        self.lookup.get_or_init(|| Lookup::new(&self.asked))
-    }
-
-    /// The words that are looked for in a Room whose newest messages are in memory.
-    pub(super) fn few(&self) -> &[Asked] {
-        let most = self.lookup().words.len().min(ASKED);
-        self.asked.get(..most).unwrap_or(&self.asked)
-    }
-}
-
-/// The lists of a question's terms, each once.
+/// The terms of a question, each once.
 pub(super) struct Lookup {
-    terms: Vec<String>,
-    /// Of each asked word: its exact term, and its stems, as places in `terms`.
+    pub(super) terms: Vec<String>,
+    /// For each word its exact term and its stems, as places in `terms`.
     words: Vec<(usize, Vec<usize>)>,
 }
 
@@ -63,25 +39,33 @@ impl Lookup {
             let exact = place(format!("{}{star}", asked.exact));
             let stems: Option<Vec<usize>> =
                 asked.stems.iter().map(|stem| place(stem.clone())).collect();
-            // What is found of a word is kept: no word is looked up in part.
+            // A word counts with all of its terms or not at all.
             let (Some(exact), Some(stems)) = (exact, stems) else { break };
             words.push((exact, stems));
         }
         Self { terms, words }
     }
 
-    /// Whether a term is one of these words.
-    pub(super) fn is_of(&self, term: usize, words: &[usize]) -> bool {
-        let mut words = words.iter().filter_map(|word| self.words.get(*word));
-        words.any(|(exact, stems)| *exact == term || stems.contains(&term))
+    /// The terms of the words whose terms all fulfil a condition.
+    pub(super) fn terms_of_words(&self, is_met: impl Fn(usize) -> bool) -> Vec<usize> {
+        let of = |(exact, stems): &(usize, Vec<usize>)| {
+            let all: Vec<usize> = std::iter::once(*exact).chain(stems.iter().copied()).collect();
+            all.iter().all(|term| is_met(*term)).then_some(all)
+        };
+        let mut terms: Vec<usize> = self.words.iter().filter_map(of).flatten().collect();
+        terms.sort_unstable();
+        terms.dedup();
+        terms
     }
 
-    /// The terms, each once.
-    pub(super) fn terms(&self) -> impl Iterator<Item = &str> {
-        self.terms.iter().map(String::as_str)
+    /// For each word whether one of these terms is its own.
+    pub(super) fn words_with<'a>(&'a self, terms: &'a [usize]) -> impl Iterator<Item = bool> + 'a {
+        self.words
+            .iter()
+            .map(|(exact, stems)| terms.contains(exact) || stems.iter().any(|t| terms.contains(t)))
     }
 
-    /// What each word was found in.
+    /// The memories that have each word, from the list of each term.
     pub(super) fn found(&self, lists: &[Vec<i64>]) -> Vec<Found> {
         let list = |at: usize| lists.get(at).map(Vec::as_slice).unwrap_or_default();
         let of = |(exact, stems): &(usize, Vec<usize>)| {
@@ -94,22 +78,13 @@ impl Lookup {
     }
 }
 
-/// What a search finds among the rows without words.
-#[derive(Default)]
-pub(super) struct FoundUnindexed {
-    /// For each term that is looked up the rows that have it, the newest first.
-    pub(super) lists: Vec<Vec<i64>>,
-    /// Rows of the search's places.
-    pub(super) rows: usize,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::collections::HashSet;
 
     fn lookup(question: &str) -> Lookup {
-        Lookup::new(&terms::asked(question))
+        Lookup::new(&terms::of_question(question))
     }
 
     #[test]
@@ -137,5 +112,7 @@ mod tests {
         let mut got = lookup.found(&lists);
         got.iter_mut().for_each(|found| found.rows.sort_unstable());
         assert_eq!(got, found);
+        assert_eq!(lookup.terms_of_words(|term| term != 1), [2]);
+        assert_eq!(lookup.terms_of_words(|_| true), [0, 1, 2]);
     }
 }
