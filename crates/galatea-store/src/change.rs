@@ -15,7 +15,7 @@ use crate::{
 const LARGEST: usize = 64 << 20;
 
 /// One thing to write. All but the last are on the way of every message; PostgreSQL takes those of
-/// a group together (`migrations/postgres/0010_commit.sql`), SQLite one after another.
+/// a group together (`migrations/postgres/0001_tables.sql`), SQLite one after another.
 #[derive(Debug)]
 pub(crate) enum Write {
     /// Refuses the change when another process holds the partition by now.

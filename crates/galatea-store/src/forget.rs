@@ -62,7 +62,7 @@ const SENT: Dialects = Dialects {
 macro_rules! unsent {
     ($which:expr) => {
         concat!(
-            "UPDATE outbox SET body = 'null', doubt = doubt OR state = 'sending', state = 'dead', error = 'the person had everything deleted' \
+            "UPDATE outbox SET body = 'null', outcome_unknown = outcome_unknown OR state = 'sending', state = 'dead', error = 'the person had everything deleted' \
              WHERE agent_id = $1 AND state IN ('pending', 'sending') AND ",
             $which
         )

@@ -7,7 +7,6 @@
 
 mod agent;
 mod audit;
-mod background;
 mod backlog;
 mod cache;
 mod change;
@@ -46,6 +45,7 @@ mod task;
 mod terms;
 mod usage;
 mod verdict;
+mod version;
 mod world;
 
 pub use postgres::{PostgresOptions, ServerState};
@@ -110,7 +110,8 @@ impl Database {
     /// # Errors
     /// `GAL-DB-OPEN` when file or folder cannot be written or the file is another program's,
     /// `GAL-DB-LOCKED` when another process holds it, `GAL-DB-CORRUPT` when it is damaged or no
-    /// database, `GAL-DB-NEWER` when a later version wrote it.
+    /// database, `GAL-DB-NEWER` when a later version wrote it, `GAL-DB-EARLIER` when one before 0.1
+    /// did.
     pub async fn sqlite(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self> {
         let sqlite = Sqlite::open(path.as_ref(), &options).await?;
         let backend = Backend::Sqlite(Box::new(sqlite));
@@ -139,6 +140,7 @@ impl Database {
     /// `GAL-DB-PASSWORD`, `GAL-DB-MISSING` (no such database), `GAL-DB-RIGHTS`, `GAL-DB-TLS`,
     /// `GAL-DB-BUSY`, `GAL-DB-POOLER` (a pooler in transaction mode), `GAL-DB-OLD` for a server
     /// before version 14, `GAL-DB-NEWER` when a later version of this program wrote the tables,
+    /// `GAL-DB-EARLIER` when one before 0.1 did,
     /// `GAL-DB-CORRUPT` when another program changed them. None holds the password.
     pub async fn postgres(url: &SecretString, options: PostgresOptions) -> Result<Self> {
         let postgres = Postgres::open(url, &options).await?;

@@ -68,7 +68,7 @@ pub(crate) fn push_update(
     let which = || values![id.0, agent.0];
     let mut set = which();
     set.push(Value::Json(Some(to_json(content)?)));
-    set.push(format!("{} {}", terms::VERSION, terms::of_text(&content.text)).into());
+    set.push(terms::of_text(&content.text).into());
     change.scrub = true;
     change.changed = true;
     let mut statements: Vec<Statement> = doomed::rewrite(id.0, agent.0, &content.text).collect();

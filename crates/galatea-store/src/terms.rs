@@ -22,10 +22,6 @@ use self::{
     stop::Language,
 };
 
-/// Changes when the same text gives other terms. A word of this name is among the terms of every
-/// row in PostgreSQL, where `migrations/postgres/0013_recall.sql` looks for it.
-pub(crate) const VERSION: &str = "galateaterms1";
-
 /// Bytes of a text that are searched: PostgreSQL takes a tsvector of at most 1 MiB
 /// (<https://www.postgresql.org/docs/current/textsearch-limitations.html>), in which a term costs
 /// its bytes and up to twelve more, and a word gives two terms.
@@ -72,7 +68,7 @@ fn each(text: &str, mut add: impl FnMut(&str)) {
 }
 
 /// The word that says where a memory may be seen, and which sort it is: among its terms, so that
-/// the index of the words finds both at once. Built in SQL too (`migrations/*/0013_recall.sql`).
+/// the index of the words finds both at once. Built in SQL too (`migrations/sqlite/0001_tables.sql`).
 pub(crate) fn place(kind: MemoryKind, superseded: bool, scope: MemoryScope, owner: Uuid) -> String {
     let x = if superseded { "x" } else { "" };
     let letter = match scope {
@@ -114,7 +110,7 @@ pub(crate) fn placed(place: &str, text: &str) -> String {
 
 /// All terms of a row as PostgreSQL keeps them.
 pub(crate) fn of_row(place: &str, text: &str) -> String {
-    format!("{VERSION} {place} {}", of_text(text))
+    format!("{place} {}", of_text(text))
 }
 
 /// A part of a question: terms that stand for the same word.

@@ -8,7 +8,6 @@ mod recall;
 mod redacted;
 mod sqlite;
 mod statements;
-mod upgrade;
 
 use galatea_core::store::{RecallQuery, RecallStore, Recalled};
 

@@ -146,6 +146,5 @@ pub(crate) use self::{
     lease::{BEAT, CLAIM, CLOCK, KNOWN, LEASES, LEAVE, MEMBERS, PULSE, RELEASE, RENEW},
     limits::{PRUNE_LIMITS, SHARE_LIMITS},
     nearest::{CHANGED, THERE},
-    open::MIGRATIONS,
     open::{SESSION, database},
 };

@@ -25,7 +25,7 @@ use crate::{
 /// Embeddings of memories by number.
 pub(crate) const MEANINGS: Dialects = Dialects {
     sqlite: "SELECT e.seq, e.vector FROM embeddings e WHERE e.seq IN (SELECT value FROM json_each($1)) AND e.model = $2 AND e.width = $3",
-    postgres: "SELECT e.seq, e.numbers, CASE WHEN e.numbers IS NULL THEN e.vector END AS vector FROM embeddings e WHERE e.seq = ANY ($1) AND e.model = $2 AND e.width = $3",
+    postgres: "SELECT e.seq, e.vector FROM embeddings e WHERE e.seq = ANY ($1) AND e.model = $2 AND e.width = $3",
 };
 
 /// Memories listed by their words whose conditions are checked, where a query has some. PostgreSQL

@@ -174,11 +174,7 @@ pub(super) struct VectorRow {
 
 impl FromRow<'_, PgRow> for VectorRow {
     fn from_row(row: &PgRow) -> Result<Self, sqlx::Error> {
-        // An array is that of a version before.
-        let vector = match row.try_get::<Option<&[u8]>, _>("numbers")? {
-            Some(packed) => convert::unpacked(packed),
-            None => row.try_get("vector")?,
-        };
+        let vector = convert::unpacked(row.try_get("vector")?);
         Ok(Self { seq: row.try_get("seq")?, vector })
     }
 }

@@ -208,7 +208,4 @@ fn in_transaction<T>(raw: &mut Raw<'_>, work: impl FnOnce(&mut Raw<'_>) -> Resul
 }
 
 #[cfg(test)]
-pub(crate) use self::{
-    filter::statements as filter_statements, functions::install as install_functions,
-    open::MIGRATIONS,
-};
+pub(crate) use self::{filter::statements as filter_statements, open::MIGRATIONS};

@@ -10,7 +10,7 @@ use galatea_core::{
 use galatea_testkit::store_suite::fixtures::Scene;
 
 use crate::{
-    agent, audit, background, backlog, cache, connect, connector_state, cursor, deleted, derived,
+    agent, audit, backlog, cache, connect, connector_state, cursor, deleted, derived,
     dialect::{Dialects, Listed},
     doomed, effect, embedding, entity, forget, forgotten, inbox, index, link, memory, neighbour,
     outbox, postgres, relationship, room, rows, search, sqlite, step, task, usage, world,
@@ -31,10 +31,6 @@ const NAMED: &[Listed] = listed![
     agent::SAVE,
     audit::AUDIT,
     audit::MISSING,
-    background::ANALYSE,
-    background::EARLIER,
-    background::PACK,
-    background::UNPACKED,
     backlog::AGAIN,
     backlog::BEHIND,
     backlog::CLAIM,

@@ -287,7 +287,7 @@ pub async fn another_agents_memories_are_not_recalled(store: Arc<dyn Store>) {
 pub async fn hostile_questions_are_harmless(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let elsewhere = scene.other_room();
-    let own = format!("messagesr{} galateaterms1", scene.room.0.simple());
+    let own = format!("messagesr{}", scene.room.0.simple());
     store
         .save_memories(&[
             scene.memory("don't drop tables", 1),

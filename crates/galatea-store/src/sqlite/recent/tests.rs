@@ -66,7 +66,7 @@ async fn is_indexed(store: &Database, scene: Scene) -> Result<(), TestCaseError>
     let place = terms::place(MemoryKind::Messages, false, MemoryScope::Room, scene.room.0);
     for word in ["messages", "edited", "another", "asked", "forget"] {
         let expression = format!("\"{word}{}{}\"", terms::AT, terms::code(&place));
-        let found = search::LIST.with(values![expression, 1_000]);
+        let found = search::LIST.with(values![expression, 1_000_u32]);
         let mut found: Vec<(i64,)> = store.all(found).await.unwrap();
         found.sort_unstable();
         let text = "SELECT seq FROM memories WHERE room_id = $1 AND type = 'messages' AND content ->> '$.text' LIKE $2 ORDER BY seq";
