@@ -158,7 +158,7 @@ impl RecordingGateway {
         self.lock().handler.clone()
     }
 
-    /// Whether the send handler was registered before the first batch; `None` before the first
+    /// True if the send handler was registered before the first batch; `None` before the first
     /// batch.
     pub fn handler_came_first(&self) -> Option<bool> {
         self.lock().handler_before_events

@@ -27,11 +27,11 @@ pub(crate) struct Interaction {
     pub(crate) at: Instant,
     pub(crate) acknowledged: Option<u64>,
     pub(crate) original: Option<u64>,
-    /// Whether the answer is ephemeral. `whisper` is then its place among the ephemeral answers,
+    /// True if the answer is ephemeral. `whisper` is then its place among the ephemeral answers,
     /// once it is given.
     pub(crate) hidden: bool,
     pub(crate) whisper: Option<usize>,
-    /// Whether it counts as older than 15 minutes.
+    /// True if it counts as older than 15 minutes.
     pub(crate) expired: bool,
 }
 

@@ -87,16 +87,16 @@ pub enum Route {
     Chat {
         /// Name of the model.
         model: String,
-        /// Whether the answer is streamed.
+        /// True if the answer is streamed.
         stream: bool,
-        /// Whether the stream ends with token counts.
+        /// True if the stream ends with token counts.
         usage: bool,
     },
     /// An answer of a text model in OpenAI's Responses format.
     Respond {
         /// Name of the model.
         model: String,
-        /// Whether the answer is streamed.
+        /// True if the answer is streamed.
         stream: bool,
     },
     /// Embeddings of texts.

@@ -10,7 +10,7 @@ use super::{params::Query, posting, problem::Problem, render, state::State, worl
 pub(super) struct Route {
     pub(super) name: &'static str,
     pub(super) ids: Vec<String>,
-    /// Whether the route needs write permission.
+    /// True if the route needs write permission.
     pub(super) writes: bool,
 }
 

@@ -35,7 +35,7 @@ pub enum Access {
     Write,
 }
 
-/// How the server behaves. `Options::default()` is strict and records everything.
+/// Behaviour of the server. `Options::default()` is strict and records everything.
 #[derive(Clone)]
 pub struct Options {
     /// The account's id.
@@ -54,7 +54,7 @@ pub struct Options {
     pub redirect: String,
     /// Permission of the access token.
     pub access: Access,
-    /// Whether the account may reply unsummoned, like and quote.
+    /// True if the account may reply unsummoned, like and quote.
     pub enterprise: bool,
     /// Handles the account may mention besides those in the conversation; any other mention is a
     /// violation.
@@ -90,12 +90,12 @@ impl Default for Options {
     }
 }
 
-/// One recorded call.
+/// A recorded call.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// When it arrived, by the server's clock.
+    /// Time of its arrival, by the server's clock.
     pub at: Timestamp,
-    /// When it arrived, by the machine's clock.
+    /// Time of its arrival, by the machine's clock.
     pub instant: Instant,
     /// Route as documented: `GET /2/users/:id/mentions`.
     pub route: String,
@@ -122,7 +122,7 @@ pub struct State {
     pub(super) calls: Vec<Call>,
     pub(super) credits: bool,
     pub(super) enrolled: bool,
-    /// Whether every post of the account is refused.
+    /// True if every post of the account is refused.
     pub(super) suspended: bool,
     /// Number of further timeline requests that ignore `since_id`.
     pub(super) forgetful: usize,
@@ -134,7 +134,7 @@ impl State {
         self.options.clock.now()
     }
 
-    /// The same in Unix seconds.
+    /// That time in Unix seconds.
     pub(super) fn seconds(&self) -> i64 {
         self.now().0.div_euclid(1000)
     }
