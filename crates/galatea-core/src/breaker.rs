@@ -12,7 +12,7 @@
 use serde::{Deserialize, Serialize};
 use std::{collections::VecDeque, time::Duration};
 
-use crate::{backoff::Backoff, clock::Timestamp};
+use crate::{clock::Timestamp, time::backoff::Backoff};
 
 const WINDOW: Duration = Duration::from_secs(30);
 const MIN_CALLS: usize = 10;

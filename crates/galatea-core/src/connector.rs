@@ -1,21 +1,29 @@
 //! Connector and SendHandler: what a platform crate implements.
 
+pub mod gateway;
+pub(crate) mod known_account;
+pub(crate) mod send_handler;
+pub(crate) mod send_permit;
+pub(crate) mod state_keeper;
+
 use async_trait::async_trait;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     character::Explanation,
+    connector::known_account::KnownAccount,
     error::{Error, Result},
     gateway::Gateway,
     ids::Source,
-    known_account::KnownAccount,
 };
 
 pub use crate::{
-    finding::{Finding, Severity},
-    send_handler::{Capabilities, ConnectorInfo, Priority, ReadBack, SendHandler, Speak, TextUnit},
-    variable::Variable,
+    connector::send_handler::{
+        Capabilities, ConnectorInfo, Priority, ReadBack, SendHandler, Speak, TextUnit,
+    },
+    error::finding::{Finding, Severity},
+    settings::variable::Variable,
 };
 
 /// The inbound side of a platform, for one account. The [crate's guide](crate#a-connector) has a

@@ -1,10 +1,13 @@
 //! The one error of the workspace: what kind, whether to try again, where, and why.
 
+pub(crate) mod finding;
+pub(crate) mod usage;
+
 use std::{borrow::Cow, fmt, time::Duration};
 
 use crate::{
+    error::usage::Spent,
     redact::{masked_string, masked_text},
-    usage::Spent,
 };
 
 /// Result whose error is [`Error`] unless said otherwise.

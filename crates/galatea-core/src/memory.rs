@@ -1,5 +1,9 @@
 //! A stored message, fact or document.
 
+pub mod derived;
+pub mod fact;
+pub mod visibility;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

@@ -1,7 +1,10 @@
 //! Incoming, Outgoing, Delivery, Receipt, Address: what comes in, what to do, what is queued, what
 //! the platform answered.
 
+pub mod command;
 mod connection;
+pub mod content;
+pub mod gap;
 mod incoming;
 mod outgoing;
 

@@ -10,6 +10,8 @@ mod request;
 pub mod schema;
 mod sound;
 pub mod text_actions;
+#[doc(hidden)]
+pub mod tokens;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -17,7 +19,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 
-pub use crate::usage::{Spent, Usage};
+pub use crate::error::usage::{Spent, Usage};
 pub use answer::{AnsweredBy, Finish, TextAnswer, ToolCall};
 pub use bill::{Attempt, Bill, Payer};
 pub use media::{

@@ -1,6 +1,11 @@
 //! Lists of people in settings. An id matches ids, `@handle` matches handles, and neither matches
 //! the other.
 
+pub mod entity;
+pub mod relationship;
+pub(crate) mod room_people;
+pub(crate) mod shown_name;
+
 use std::fmt;
 
 /// One entry of a list of people.

@@ -1,11 +1,24 @@
 //! A bundle of extensions, as a value.
 
+pub mod action;
+pub(crate) mod action_docs;
+pub(crate) mod agent_view;
+pub mod evaluator;
+pub mod middleware;
+pub mod provider;
+pub mod service;
+pub mod speakers;
+pub mod standing;
+pub mod state;
+pub mod turn;
+pub(crate) mod unstored_usage;
+
 use std::sync::Arc;
 
 use crate::{
     action::{Action, AnyAction, erase},
     evaluator::Evaluator,
-    file_reader::FileReader,
+    files::file_reader::FileReader,
     middleware::Middleware,
     model::{PluginModel, RegisteredModel},
     provider::Provider,

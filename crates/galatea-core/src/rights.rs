@@ -9,8 +9,7 @@ use crate::{
     error::Result,
     ids::EntityId,
     people::{People, PersonEntry},
-    settings::Settings,
-    variable::Variable,
+    settings::{Settings, variable::Variable},
     world::{Role, World},
 };
 

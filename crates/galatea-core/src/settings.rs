@@ -5,13 +5,16 @@
 //! `.env`, `galatea.toml`, defaults. A stored `false` or `0` counts. The environment is never
 //! copied into a character or a database.
 
+pub mod secret;
+pub(crate) mod variable;
+
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt, path::PathBuf, str::FromStr, sync::Arc};
 
 use crate::{
     error::{Error, Result},
     secret::SecretString,
-    variable::Variable,
+    settings::variable::Variable,
 };
 
 /// Where a value comes from.

@@ -21,17 +21,27 @@ mod change;
 mod derived;
 mod embedding;
 mod event;
+#[doc(hidden)]
+pub mod export;
 mod forget;
+#[doc(hidden)]
+pub mod hint;
 mod inbox;
 mod inbox_state;
 mod lease;
 mod link;
 mod memory;
+pub mod mentioned;
 mod outbox;
 mod partition;
 mod plugin_cache;
+#[doc(hidden)]
+pub mod question_models;
 mod recall;
+#[doc(hidden)]
+pub mod shared_breaker;
 mod step;
+pub mod task;
 mod turn;
 mod usage;
 

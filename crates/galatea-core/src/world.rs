@@ -1,5 +1,8 @@
 //! A server, workspace or chat container.
 
+pub mod room;
+pub mod world_settings;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;

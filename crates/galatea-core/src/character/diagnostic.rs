@@ -4,7 +4,7 @@ use serde::Serialize;
 use std::{fmt, ops::Range};
 
 use super::snippet;
-use crate::{error::Error, finding::Severity};
+use crate::error::{Error, finding::Severity};
 
 /// One fault or remark about a character file, with its place. `Display` prints the whole of it,
 /// several lines.

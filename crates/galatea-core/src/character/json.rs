@@ -12,7 +12,7 @@ use super::{
     diagnostic::{DEEP, Diagnostic, LOOSE, SYNTAX, SourceText, TEXT, VALUE},
     node::{Entry, Kind, Node},
 };
-use crate::finding::Severity;
+use crate::error::finding::Severity;
 
 /// Parses JSON. Remarks about tolerated extras go to `remarks`.
 pub(super) fn parse(

@@ -11,7 +11,7 @@ use super::{
     diagnostic::{DEEP, Diagnostic, SYNTAX, SourceText, VALUE},
     node::{Entry, Kind, Node},
 };
-use crate::finding::Severity;
+use crate::error::finding::Severity;
 
 /// Parses TOML. Dates become text.
 pub(super) fn parse(source: SourceText<'_>) -> Result<Node, Box<Diagnostic>> {

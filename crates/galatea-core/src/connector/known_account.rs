@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 use crate::{
+    connector::send_handler::{ConnectorInfo, Priority, SendHandler},
     content::Media,
     error::{Error, ErrorKind, Result, Sent},
     ids::RemoteId,
     message::{Address, Delivery, Encoded, Outgoing, ReadBackContext, ReadBackResult, Receipt},
-    send_handler::{ConnectorInfo, Priority, SendHandler},
 };
 
 /// What an account is, without what it takes to log in. A process that has the login stores it, so

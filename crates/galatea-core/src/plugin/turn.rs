@@ -3,20 +3,19 @@
 use std::sync::Arc;
 
 use crate::{
-    agent_view::AgentView,
     clock::{Clock, Timestamp},
     event::EventBus,
     ids::TurnId,
     memory::Memory,
     message::{Address, Outgoing},
     model::{Models, Tier},
+    people::room_people::RoomPeople,
+    plugin::{agent_view::AgentView, unstored_usage::TurnUsage},
     room::Room,
-    room_people::RoomPeople,
     sections::Section,
     service::Services,
     state::State,
     store::{Envelope, PluginCache, PluginStore},
-    unstored_usage::TurnUsage,
     verdict::Verdict,
     world::World,
 };
@@ -93,7 +92,7 @@ impl Turn<'_> {
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     /// Actions whose `validate` passed.
-    pub actions: Vec<Arc<crate::action_docs::ActionDocs>>,
+    pub actions: Vec<Arc<crate::plugin::action_docs::ActionDocs>>,
     /// Providers the model may ask for.
     pub providers: Vec<(String, String)>,
     /// Evaluators: name and description.

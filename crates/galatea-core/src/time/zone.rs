@@ -8,7 +8,11 @@ use std::{fs, path::Path};
 
 use calendar::{DAY, civil};
 
-use crate::{clock::Timestamp, error::Result, settings::Settings, variable::Variable};
+use crate::{
+    clock::Timestamp,
+    error::Result,
+    settings::{Settings, variable::Variable},
+};
 
 /// The setting. Declared here, since the runtime and the standard plugin both show times.
 pub const TIMEZONE: Variable =

@@ -4,11 +4,11 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    connector::send_permit::SendPermit,
     content::Media,
     error::{Error, Result},
     ids::{Account, RemoteId, Source},
     message::{Address, Delivery, Encoded, Outgoing, ReadBackContext, ReadBackResult, Receipt},
-    send_permit::SendPermit,
     split::Weight,
 };
 

@@ -7,10 +7,13 @@ use std::{
 };
 
 use crate::{
-    ids::EntityId, memory::Memory, room_people::RoomPeople, shown_name::skeleton, turn::Turn,
+    ids::EntityId,
+    memory::Memory,
+    people::{room_people::RoomPeople, shown_name::skeleton},
+    turn::Turn,
 };
 
-pub use crate::shown_name::display;
+pub use crate::people::shown_name::display;
 
 /// Key of a memory's metadata: the name under which its author is shown.
 pub const ENTITY_NAME: &str = "entityName";

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use crate::{
     clock::Clock,
+    connector::send_handler::{ConnectorInfo, SendHandler},
     error::Result,
     gap::Gap,
     ids::AgentIdentity,
     kill_point::kill_point,
     message::{Batch, Connection, Cursor, Place, Received, WorldSync},
     redact::masked_string,
-    send_handler::{ConnectorInfo, SendHandler},
 };
 
 /// A cheap handle for one connector of one agent. Everything it does is durable when it returns Ok.

@@ -5,8 +5,12 @@ use std::{any::Any, collections::BTreeMap, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    agent_view::AgentView, clock::Clock, error::Result, event::EventBus, model::EmbeddingModel,
-    store::PluginStore, unstored_usage::TurnUsage,
+    clock::Clock,
+    error::Result,
+    event::EventBus,
+    model::EmbeddingModel,
+    plugin::{agent_view::AgentView, unstored_usage::TurnUsage},
+    store::PluginStore,
 };
 
 /// Something stateful that runs beside the turns; supervised. In one process at a time if several

@@ -7,16 +7,16 @@ use serde_json::{Map, Value};
 use std::{sync::Arc, time::Duration};
 
 use crate::{
-    action_docs::lean,
     content::Content,
     error::{Error, Result},
     message::Address,
+    plugin::action_docs::lean,
     rights::Scope,
     store::RequestedChange,
     turn::Turn,
 };
 
-pub use crate::action_docs::ActionDocs;
+pub use crate::plugin::action_docs::ActionDocs;
 
 /// Something the model can decide to do. Authors write typed code; JSON stays at the model's edge.
 ///

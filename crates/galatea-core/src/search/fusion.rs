@@ -11,7 +11,10 @@ pub use named::{MOST_KNOWN, Named, named};
 pub use prepare::{embedded_question, embedded_text};
 pub use script::is_unspaced;
 
-use crate::{error::Result, settings::Settings, variable::Variable};
+use crate::{
+    error::Result,
+    settings::{Settings, variable::Variable},
+};
 
 /// How much the age of a memory counts in a search.
 pub const HALF_LIFE: Variable = Variable::new(

@@ -18,8 +18,7 @@ use crate::{
     error::{Error, ErrorKind, Result},
     memory::MemoryKind,
     model::{EmbeddingModel, ModelInfo},
-    settings::Settings,
-    variable::Variable,
+    settings::{Settings, variable::Variable},
 };
 pub use answers::{Answered, Answers, Searched};
 use older::Older;

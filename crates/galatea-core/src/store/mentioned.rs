@@ -10,7 +10,7 @@ use crate::{
     fact::Origin,
     ids::{AgentIdentity, EntityId, WorldId},
     memory::Memory,
-    shown_name::{display, skeleton},
+    people::shown_name::{display, skeleton},
     store::EntityStore,
 };
 

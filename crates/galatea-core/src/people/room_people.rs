@@ -3,7 +3,7 @@
 use crate::{
     entity::Entity,
     ids::EntityId,
-    shown_name::{display, skeleton},
+    people::shown_name::{display, skeleton},
 };
 
 /// People that are known by name. Their names take some 40 KiB.
