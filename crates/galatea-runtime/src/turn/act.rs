@@ -5,6 +5,7 @@
 
 mod attribution;
 mod check;
+pub(crate) mod journal;
 pub(super) mod pending;
 mod reason;
 
@@ -12,8 +13,8 @@ use futures::FutureExt;
 use galatea_core::{ActionResult, AnyAction, Event, Result, Timestamp, Turn, rights::Ruling};
 use std::{panic::AssertUnwindSafe, time::Duration};
 
+use self::journal::{Journal, Recorded};
 use super::engine::Engine;
-use super::journal::{Journal, Recorded};
 use crate::{outbox::Outbox, ownership::LeaseGuard, plan::PlannedAction, registry::Extension};
 use check::{Checked, Checker, Consent};
 use pending::Request;

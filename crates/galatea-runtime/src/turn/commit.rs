@@ -1,19 +1,24 @@
 //! Commits memories, outbox rows and finished inbox rows in one transaction (T2); then the rows go
 //! to the outbox.
 
+pub(crate) mod held;
+pub(crate) mod memories;
+pub(crate) mod outcome;
+pub(crate) mod parts;
+pub(crate) mod record;
+pub(crate) mod unanswered;
+
 use galatea_core::{
     Decision, Event, Memory, MemoryId, Result, RoomId, TurnId, Verdict, kill_point,
     store::{Amount, RequestedChange, TurnRecord, UsageRow},
 };
 
-use super::{
-    context::TurnContext,
-    engine::Engine,
-    message::Waiting,
+use self::{
     outcome::Outcome,
     record::{ReadyRecord, RecordBuilder, finished_rows},
     unanswered::Unanswered,
 };
+use super::{context::TurnContext, engine::Engine, message::Waiting};
 use crate::unknown_outcome;
 
 /// Commits a turn and gives its rows to the outbox. Returns the memories of the replies.

@@ -16,6 +16,12 @@ use crate::{
     outbox::Route,
 };
 
+/// The state of a turn whose providers have not run.
+const NO_STATE: &State = &State { fragments: Vec::new(), left_out: Vec::new() };
+/// The catalog of a turn that offers nothing.
+const NO_CATALOG: &Catalog =
+    &Catalog { actions: Vec::new(), providers: Vec::new(), evaluators: Vec::new() };
+
 /// A Room as turns see it.
 #[derive(Clone)]
 pub(super) struct TurnPlace {
@@ -254,13 +260,9 @@ impl TurnContext {
             .chain(std::iter::once(&mut Arc::make_mut(&mut self.message.entry).memory))
     }
 
-    /// The view plugin code gets.
-    pub(super) fn turn<'a>(
-        &'a self,
-        engine: &'a Engine,
-        state: &'a State,
-        catalog: &'a Catalog,
-    ) -> Turn<'a> {
+    /// The view that plugin code gets, before providers have run and before its actions are known.
+    /// Both are added by [`Turn`]'s fields `state` and `catalog`.
+    pub(super) fn turn<'a>(&'a self, engine: &'a Engine) -> Turn<'a> {
         Turn {
             id: self.turn,
             agent: &engine.view,
@@ -275,13 +277,13 @@ impl TurnContext {
             recent: &self.recent,
             earlier: self.earlier,
             leaving: self.leaving,
-            state,
+            state: NO_STATE,
             store: &engine.thinking.plugins.store,
             cache: &engine.thinking.plugins.cache,
             models: &self.models,
             usage: self.meter.as_ref(),
             services: &engine.thinking.plugins.services,
-            catalog,
+            catalog: NO_CATALOG,
             clock: &engine.clock,
             events: &engine.events,
             outbound: &engine.thinking.plugins.outbound,

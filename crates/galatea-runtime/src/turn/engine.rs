@@ -8,18 +8,7 @@ use rand::RngExt;
 use std::{sync::Arc, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{
-    beginning::Beginnings,
-    edits::Edits,
-    failures::Failures,
-    hops::Hops,
-    message::{Claimed, Waiting},
-    notices::Notices,
-    quiet::{Look, Quiet},
-    repeated::Shown,
-    room_people::RoomPeopleCache,
-    window::Windows,
-};
+use super::message::{Claimed, Waiting};
 use crate::{
     budget::Budget,
     config::{Limits, Policies},
@@ -28,6 +17,17 @@ use crate::{
     outbox::Outbox,
     ownership::Ownership,
     registry::Registry,
+    turn::state::{
+        beginning::Beginnings,
+        edits::Edits,
+        failures::Failures,
+        hops::Hops,
+        notices::Notices,
+        quiet::{Look, Quiet},
+        repeated::Shown,
+        room_people::RoomPeopleCache,
+        window::Windows,
+    },
 };
 
 /// Turns begun for one message before it is given up: it seems to end the program. With the pauses

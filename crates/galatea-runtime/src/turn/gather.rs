@@ -7,15 +7,14 @@ use super::{
     context::TurnContext,
     engine::Engine,
     gate::Judged,
-    judge::Judge,
     message::{Claimed, Waiting},
     more::More,
-    refuse,
 };
 use crate::{
     config::{BusyPolicy, Limits},
     directory::RoomInfo,
     lanes::Lane,
+    turn::{ends::refuse, gate::judge::Judge},
 };
 
 /// What happens to messages that arrive while an answer is made.

@@ -2,7 +2,8 @@
 
 use galatea_core::{Content, Outgoing, StepOutcome, Timestamp, Verdict};
 
-use super::{context::TurnContext, notices::Notices, outcome::Outcome};
+use super::context::TurnContext;
+use crate::turn::{commit::outcome::Outcome, state::notices::Notices};
 
 /// What a room reads when no answer could be made, and the fault is ours.
 pub(super) const BROKEN: &str =

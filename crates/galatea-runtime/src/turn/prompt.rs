@@ -1,6 +1,11 @@
 //! Turns the State into the draft of a model request. Pure, apart from rendering a character's own
 //! template.
 
+pub(crate) mod conversation;
+pub(crate) mod fit;
+pub(crate) mod talk;
+pub(crate) mod unread;
+
 use galatea_core::{
     AgentView, Fragment, Memory, Speakers, State, Turn,
     model::{ChatMessage, ModelInfo, ToolSpec, text_actions},
@@ -9,7 +14,7 @@ use galatea_core::{
 use minijinja::{Environment, UndefinedBehavior, Value as Rendered};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use super::{
+use self::{
     conversation::{self, RenderedConversation},
     fit::{Draft, Pace, Place, Section},
 };

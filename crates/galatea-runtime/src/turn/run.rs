@@ -10,24 +10,28 @@ use std::sync::Arc;
 use super::{
     commit::commit,
     context::{TurnContext, TurnPlace},
-    edits::reread,
     engine::{ATTEMPTS, Engine, SUSPECT},
     evaluate::{Committed, evaluate},
     gate::Judged,
     gather::{busy_policy, gather, interruption},
-    judge::Judge,
     message::{Claimed, Waiting},
     more::{self, More},
-    pair, refuse, repeated,
     see::see,
-    skip::{self, drop_late, give_up, skip},
     think::think,
-    twin, typing,
+    typing,
 };
 use crate::{
     budget::{Budget, Visit},
     config::BusyPolicy,
     lanes::Lane,
+    turn::{
+        ends::{
+            pair, refuse,
+            skip::{self, drop_late, give_up, skip},
+        },
+        gate::{judge::Judge, twin},
+        state::{edits::reread, repeated},
+    },
 };
 
 /// How often a command that links people runs again because what it read has changed.

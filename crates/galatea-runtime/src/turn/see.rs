@@ -2,6 +2,8 @@
 //! composed. The words stay with the stored message, so later turns need not look again. What
 //! cannot be seen is noted in the verdict and never costs the answer.
 
+pub(crate) mod hear;
+
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures::future::join_all;
 use galatea_core::{
@@ -11,12 +13,8 @@ use galatea_core::{
 };
 use std::time::Duration;
 
-use super::{
-    context::TurnContext,
-    engine::Engine,
-    hear,
-    unread::{self, Unread},
-};
+use super::{context::TurnContext, engine::Engine};
+use crate::turn::prompt::unread::{self, Unread};
 
 /// Largest picture shown to a model, in bytes: the strictest API takes 5 MB of base64 (Anthropic,
 /// Vision, "Evaluate image size").
