@@ -1,7 +1,9 @@
 //! The Discord connector: start-up checks, gateway intents and the shards.
 
+mod build;
 mod check;
 mod commands;
+mod invite;
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -24,17 +26,14 @@ use url::Url;
 use crate::{
     SOURCE,
     config::DiscordConfig,
-    decode::{
-        Me,
-        directory::{Directory, id},
-    },
+    decode::{Me, directory::Directory, raw::id},
     encode::MAX_TEXT,
     error::codes,
     receive::{
         Intake,
+        fleet::Fleet,
         quota::{Quota, StartLimit},
-        restore_asked,
-        shard::{self, Fleet},
+        restore_asked, shard,
         shard_health::ShardHealth,
     },
     send::{
@@ -258,7 +257,7 @@ impl DiscordConnector {
             name,
             shards,
             lacking,
-            (application.approximate_guild_count, check::invite(application.id)),
+            (application.approximate_guild_count, invite(application.id)),
         ));
         let intents = intents(application.flags).bits();
         let fleet = Fleet {

@@ -9,8 +9,11 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use super::permissions::{self, ADMINISTRATOR, Member, Missing, Overwrite, VIEW, administers};
-use super::proxied::Proxied;
+use super::{
+    permissions::{self, ADMINISTRATOR, Member, Missing, Overwrite, VIEW, administers},
+    proxied::Proxied,
+    raw::id,
+};
 
 /// Most channels in the cache. At this number the cache is emptied, and channels are fetched again
 /// when needed.
@@ -70,11 +73,6 @@ pub(crate) struct Directory {
     reads_content: AtomicBool,
     /// Messages that applications repeat in the name of the person who wrote them.
     proxied: Proxied,
-}
-
-/// Reads an id from JSON. Discord writes ids as text; numbers are accepted, too.
-pub(crate) fn id(value: &Value) -> Option<u64> {
-    value.as_str().and_then(|s| s.parse().ok()).or_else(|| value.as_u64())
 }
 
 /// Whether a channel type is a thread: announcement, public or private (Discord, "Channel Types").

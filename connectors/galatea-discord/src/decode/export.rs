@@ -1,6 +1,7 @@
 //! Reads the JSON export of DiscordChatExporter: one channel a file.
 
 mod content;
+mod file;
 
 use galatea_core::{
     Addressed, Archive, ChannelType, Connection, EntityRef, Incoming, IncomingEvent,
@@ -10,63 +11,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::time_of;
-use content::Said;
+use file::{Author, Message, Named};
 
 /// An export without its messages, which are read where they stand: it may be large.
 #[derive(Debug, Deserialize)]
 struct Export {
     guild: Named,
     channel: Named,
-}
-
-#[derive(Debug, Deserialize)]
-struct Named {
-    id: String,
-    name: String,
-    #[serde(rename = "type", default)]
-    kind: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Message {
-    id: String,
-    #[serde(rename = "type", default)]
-    kind: String,
-    author: Author,
-    #[serde(flatten)]
-    said: Said,
-    #[serde(default)]
-    reference: Option<Reference>,
-    #[serde(default)]
-    forwarded_message: Option<Said>,
-    #[serde(default)]
-    mentions: Vec<Author>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Author {
-    id: String,
-    name: String,
-    #[serde(default)]
-    nickname: Option<String>,
-    #[serde(default)]
-    is_bot: bool,
-}
-
-impl Author {
-    /// The name that the exported channel shows.
-    fn shown(&self) -> &str {
-        self.nickname.as_deref().unwrap_or(&self.name)
-    }
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Reference {
-    #[serde(default)]
-    message_id: Option<String>,
 }
 
 /// The messages of an export, and what is not stored of it; `None` for any other JSON.

@@ -1,17 +1,17 @@
 //! Decodes interactions: slash commands and button presses.
 
 use galatea_core::{
-    ADMIN_COMMANDS, Command, Content, Incoming, IncomingEvent, IncomingMessage, RemoteId,
+    ADMIN_COMMANDS, Addressed, Command, Content, Incoming, IncomingEvent, IncomingMessage, RemoteId,
 };
 use serde_json::Value;
 
 use super::{
-    Addressed, connection,
-    directory::{Channel, Directory, id},
+    connection,
+    connection::user,
+    directory::{Channel, Directory},
     permissions::administers,
-    user,
 };
-use crate::time_of;
+use crate::{decode::raw::id, time_of};
 
 /// Prefix of an interaction's id. An interaction is not a message, so a reply to it takes another
 /// call.

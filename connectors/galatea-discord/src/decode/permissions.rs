@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::directory::id;
+use crate::decode::raw::id;
 
 /// Every permission in every channel, whatever the overwrites say.
 pub(crate) const ADMINISTRATOR: u64 = 1 << 3;

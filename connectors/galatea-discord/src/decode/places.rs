@@ -5,11 +5,8 @@ use galatea_core::{Incoming, IncomingEvent, OwnStatus, RemoteId, Timestamp, mess
 use serde_json::Value;
 use std::time::Duration;
 
-use super::{
-    Decoded, Me, connection,
-    directory::{Directory, id},
-    single, user,
-};
+use super::{Decoded, Me, connection, directory::Directory, single, user};
+use crate::decode::raw::id;
 
 /// A guild that the bot joined longer ago than this is not reported as newly joined.
 const NEWLY: Duration = Duration::from_secs(300);

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::directory::id;
+use crate::decode::raw::id;
 
 /// Longest words of one embed or component, in characters: Discord's own limit for all embeds of a
 /// message ("Embed Limits").

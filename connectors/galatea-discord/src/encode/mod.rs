@@ -104,8 +104,21 @@ pub(crate) fn encode(outgoing: &Outgoing) -> Result<Vec<Encoded>> {
         .collect()
 }
 
+/// Parses an id. `what` names it in the error.
+///
+/// # Errors
+/// `Invalid` for a malformed id or 0.
+pub(crate) fn snowflake(id: &RemoteId, what: &'static str) -> Result<u64> {
+    id.as_str().parse().ok().filter(|n| *n > 0).ok_or_else(|| {
+        Error::invalid("not an id of Discord")
+            .with_code(codes::INVALID)
+            .with("of", what)
+            .with("id", galatea_http::shorten(id.as_str(), 40))
+    })
+}
+
 fn checked_id(id: &RemoteId) -> Result<RemoteId> {
-    crate::snowflake(id, "message").map(|_| id.clone())
+    snowflake(id, "message").map(|_| id.clone())
 }
 
 /// Allowed mentions: none. Text that a model writes notifies no user and no role, and never

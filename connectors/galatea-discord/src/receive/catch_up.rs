@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::Intake;
 use crate::{
-    decode::{decode_surely, directory::id},
+    decode::{decode_surely, raw::id},
     send::api::Call,
     snowflake_at, time_of,
 };

@@ -3,8 +3,11 @@
 
 use galatea_core::Cursor;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::sync::{Mutex, PoisonError};
 use url::Url;
+
+use crate::decode::raw::id;
 
 /// A gateway session, in Discord's sense.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,6 +100,15 @@ impl Position {
     /// The cursor to store.
     pub(crate) fn cursor(&self, shard: u16) -> Cursor {
         Cursor { stream: stream(shard), position: serde_json::to_string(self).unwrap_or_default() }
+    }
+}
+
+/// The guild to probe with after this event: the last one an event named, until the bot leaves it.
+pub(crate) fn guild_of(name: &str, data: &Value, known: Option<u64>) -> Option<u64> {
+    match name {
+        "GUILD_CREATE" => id(&data["id"]).or(known),
+        "GUILD_DELETE" => known.filter(|known| id(&data["id"]) != Some(*known)),
+        _ => id(&data["guild_id"]).or(known),
     }
 }
 

@@ -5,8 +5,7 @@ mod begin;
 mod poison;
 mod stall;
 
-use galatea_core::{Backoff, Error, ErrorKind, Result, SecretString};
-use galatea_http::Tunnels;
+use galatea_core::{Backoff, Error, ErrorKind, Result};
 use rand::RngExt;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
@@ -14,16 +13,14 @@ use tokio::{sync::mpsc, time::Instant};
 use url::Url;
 
 use super::{
-    Intake, Item,
-    quota::Quota,
-    session::{Committed, Position, Session, stream},
-    shard_health::ShardHealth,
+    Item,
+    fleet::Fleet,
+    session::{Committed, Position, Session, guild_of, stream},
     socket::{Frame, Got},
     watchdog::Watchdog,
 };
 use crate::{
-    config::Patience,
-    decode::directory::id,
+    decode::raw::id,
     error::{codes, fatal_close},
 };
 
@@ -52,20 +49,6 @@ const MAX_PAUSE: Duration = Duration::from_secs(8);
 const BRIEF: Duration = Duration::from_secs(10);
 /// Most events that wait for the store. When the queue is full, nothing more is read from Discord.
 const QUEUE: usize = 1024;
-
-/// What all shards share.
-#[derive(Clone)]
-pub(crate) struct Fleet {
-    pub(crate) intake: Intake,
-    pub(crate) token: Arc<SecretString>,
-    pub(crate) address: Url,
-    pub(crate) tunnels: Tunnels,
-    pub(crate) shards: u16,
-    pub(crate) intents: u64,
-    pub(crate) quota: Arc<Quota>,
-    pub(crate) shard_health: Arc<ShardHealth>,
-    pub(crate) patience: Patience,
-}
 
 /// How a connection ended.
 enum End {
@@ -157,15 +140,6 @@ fn pause_after(faults: u32) -> Duration {
     match faults.checked_sub(SOON) {
         None => Backoff::pause_after(SHORT_PAUSE, MAX_SHORT_PAUSE, faults),
         Some(more) => Backoff::pause_after(2 * MAX_SHORT_PAUSE, MAX_PAUSE, more),
-    }
-}
-
-/// The guild to probe with after this event: the last one an event named, until the bot leaves it.
-pub(super) fn guild_of(name: &str, data: &Value, known: Option<u64>) -> Option<u64> {
-    match name {
-        "GUILD_CREATE" => id(&data["id"]).or(known),
-        "GUILD_DELETE" => known.filter(|known| id(&data["id"]) != Some(*known)),
-        _ => id(&data["guild_id"]).or(known),
     }
 }
 

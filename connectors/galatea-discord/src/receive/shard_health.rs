@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{decode::directory::id, error::codes};
+use crate::{decode::raw::id, error::codes};
 
 /// The health of all shards. Every change is reported to the gateway.
 pub(crate) struct ShardHealth {

@@ -1,33 +1,32 @@
 //! A shard's worker: decodes events in order and commits them together with the sequence number.
 //! Heartbeats confirm only committed events, so Discord sends the others again.
 
-use galatea_core::{Backoff, Batch, Cursor, Gap, Incoming, Result, message::WorldSync};
+use galatea_core::{Batch, Cursor, Gap, Incoming, Result, message::WorldSync};
 use std::{collections::HashSet, sync::Arc, time::Duration};
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Intake, Item,
+    intake::storing,
     session::{Committed, Position},
-    shard::{Fleet, guild_of},
     shard_health::ShardHealth,
 };
-use crate::decode::{
-    decode_surely,
-    directory::id,
-    place_of,
-    places::{changes_permissions, forget, learn},
+use crate::{
+    decode::{
+        decode_surely, place_of,
+        places::{changes_permissions, forget, learn},
+        raw::id,
+    },
+    receive::{fleet::Fleet, session::guild_of},
+    snowflake_at,
 };
-use crate::snowflake_at;
 
 /// Most events of one commit.
 const BATCH: usize = 100;
 /// Longest delay of a commit that would hold only echoes of our own messages. Echoes come with
 /// every answer, nothing of them is stored, and Discord may send them again.
 const COMPANY: Duration = Duration::from_millis(200);
-/// First and longest wait between attempts to store.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const MAX_PAUSE: Duration = Duration::from_secs(5);
 /// How far before the newest known message catching up begins, as a difference of ids (one minute):
 /// ids of different channels are not in perfect order.
 const OVERLAP: u64 = 60_000 << 22;
@@ -39,11 +38,6 @@ enum Taken {
     Echo,
     /// Something to store, or a change of the session.
     News,
-}
-
-/// The pauses between attempts to store.
-pub(super) fn storing() -> Backoff {
-    Backoff::new(FIRST_PAUSE, MAX_PAUSE)
 }
 
 /// State of one shard's worker.

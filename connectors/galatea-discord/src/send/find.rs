@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use super::{DiscordSender, api::Call};
 use crate::{
-    decode::{directory::id, is_private},
-    encode::Part,
+    decode::{is_private, raw::id},
+    encode::{Part, snowflake},
     error::Failure,
-    snowflake, snowflake_at,
+    snowflake_at,
 };
 
 /// Assumed difference between Discord's clock and ours. A larger value would match earlier messages

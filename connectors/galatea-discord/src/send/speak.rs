@@ -6,8 +6,9 @@ use serde_json::Value;
 use super::api::{Api, Call};
 use crate::{
     decode::{
-        directory::{id, is_thread},
+        directory::is_thread,
         permissions::{self, ADMINISTRATOR, MANAGE_THREADS, Member, Overwrite},
+        raw::id,
     },
     error::Failure,
 };

@@ -2,7 +2,6 @@
 //! when it receives it.
 
 use galatea_core::{Content, Media, Quote, QuoteKind};
-use serde::Deserialize;
 use serde_json::json;
 
 use super::{
@@ -11,54 +10,8 @@ use super::{
         text::to_markdown,
     },
     Author, Message, Named,
+    file::Attachment,
 };
-
-/// The words, files and stickers of a message or of one that it forwards.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Said {
-    content: String,
-    #[serde(default)]
-    attachments: Vec<Attachment>,
-    #[serde(default)]
-    embeds: Vec<Embed>,
-    #[serde(default)]
-    stickers: Vec<Sticker>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Attachment {
-    id: String,
-    #[serde(default)]
-    url: String,
-    file_name: String,
-    #[serde(default)]
-    file_size_bytes: Option<u64>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Embed {
-    #[serde(default)]
-    title: Option<String>,
-    #[serde(default)]
-    description: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Sticker {
-    id: String,
-    name: String,
-    #[serde(default)]
-    format: String,
-}
-
-impl Sticker {
-    /// Whether it is a vector animation, which models cannot read as an image.
-    fn is_lottie(&self) -> bool {
-        self.format == "Lottie"
-    }
-}
 
 /// The content; empty for a message with a preview of a link only.
 pub(super) fn of(message: &Message, channel: &Named) -> Content {
@@ -144,6 +97,7 @@ fn mime(name: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
     use galatea_core::MediaKind;
+    use serde::Deserialize;
     use serde_json::Value;
 
     fn read(more: Value) -> Content {
