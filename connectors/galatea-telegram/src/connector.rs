@@ -1,6 +1,8 @@
 //! The Telegram connector: start-up checks, the command menu, and the choice between polling and
 //! webhook.
 
+mod build;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 use galatea_core::{
@@ -21,10 +23,10 @@ use url::Url;
 use crate::{
     SOURCE,
     config::{Mode, TelegramConfig},
-    decode::Me,
+    decode::{ALLOWED, Me},
     encode::MAX_TEXT,
     error::codes,
-    receive::{ALLOWED, Intake, poll, webhook},
+    receive::{Intake, poll, webhook},
     send::{
         TelegramSender,
         api::{Api, Myself, Webhook},

@@ -15,6 +15,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{connection::Known, place::message_id};
+use number::integer;
 use topics::Topics;
 
 /// What the Bot API puts in front of the ids of supergroups and channels
@@ -192,11 +193,6 @@ fn read_message(chat: &Known<'_>, topics: &Topics, value: &Value) -> Result<Entr
     })))
 }
 
-/// A number, or a text that is one.
-fn integer(value: &Value) -> Option<i64> {
-    value.as_i64().or_else(|| value.as_str()?.parse().ok())
-}
-
 /// The Bot API's id of a sender: `user123` or `channel123`. Exports of before 2021 have a number, in
 /// which the bits above the 32nd say what it is, and 0 or 1 is a person.
 fn sender(from: &Value) -> Option<i64> {
@@ -214,5 +210,6 @@ fn sender(from: &Value) -> Option<i64> {
     known.filter(|id| *id != 0)
 }
 
+mod number;
 #[cfg(test)]
 mod tests;

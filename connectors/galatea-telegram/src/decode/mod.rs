@@ -3,6 +3,7 @@
 
 mod connection;
 pub(crate) mod export;
+mod me;
 mod media;
 pub(crate) mod place;
 mod quote;
@@ -18,26 +19,17 @@ use galatea_core::{
 };
 use serde_json::json;
 use teloxide::types::{
-    CallbackQuery, Chat, ChatMemberUpdated, ChatMigration, MediaKind, Message, MessageKind,
-    MessageOrigin, MessageReactionUpdated, ReactionType, Update, UpdateKind,
+    AllowedUpdate, CallbackQuery, Chat, ChatMemberUpdated, ChatMigration, MediaKind, Message,
+    MessageKind, MessageReactionUpdated, ReactionType, Update, UpdateKind,
 };
 
+use me::is_me;
 use place::{GENERAL_TOPIC, Target, message_id, room_id};
+use quote::{origin_name, real_reply};
+use text::text_and_entities;
+
+pub(crate) use self::me::Me;
 pub(crate) use service::chat_sync;
-
-/// The bot's own identity on Telegram, from getMe.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Me {
-    pub(crate) id: i64,
-    /// Its user name without `@`.
-    pub(crate) user_name: String,
-}
-
-impl Me {
-    fn is_named(&self, name: &str) -> bool {
-        !self.user_name.is_empty() && name.eq_ignore_ascii_case(&self.user_name)
-    }
-}
 
 /// The result of decoding one update.
 #[derive(Debug, Default)]
@@ -152,10 +144,6 @@ fn topic_name(m: &Message, name: Option<&str>) -> Vec<WorldSync> {
     name.map(|name| service::topic_named(&m.chat, thread, name)).into_iter().collect()
 }
 
-fn is_me(id: u64, me: &Me) -> bool {
-    i64::try_from(id).is_ok_and(|id| id == me.id)
-}
-
 fn read_text(m: &Message, me: &Me, at: Timestamp) -> Vec<Incoming> {
     let content = content(m, me);
     if content.is_empty() {
@@ -180,22 +168,6 @@ fn addressed(m: &Message, me: &Me) -> Addressed {
     let (words, entities) = text_and_entities(m);
     let reply = real_reply(m).and_then(|r| r.from.as_ref()).is_some_and(|u| is_me(u.id.0, me));
     Addressed { mention: text::mentions(words, entities, me), reply }
-}
-
-/// The message that this one replies to. In a topic, Telegram presents a message without a reply as
-/// a reply to the topic's first message, which does not count.
-fn real_reply(m: &Message) -> Option<&Message> {
-    m.reply_to_message().filter(|r| {
-        let root = m.is_topic_message && m.thread_id.is_some_and(|t| t.0 == r.id);
-        !root && !matches!(r.kind, MessageKind::ForumTopicCreated(_))
-    })
-}
-
-fn text_and_entities(m: &Message) -> (&str, &[teloxide::types::MessageEntity]) {
-    match m.text() {
-        Some(text) => (text, m.entities().unwrap_or(&[])),
-        None => (m.caption().unwrap_or(""), m.caption_entities().unwrap_or(&[])),
-    }
 }
 
 fn content(m: &Message, me: &Me) -> Content {
@@ -227,17 +199,6 @@ fn content(m: &Message, me: &Me) -> Content {
         }
     }
     content
-}
-
-fn origin_name(origin: &MessageOrigin) -> String {
-    match origin {
-        MessageOrigin::User { sender_user, .. } => sender_user.full_name(),
-        MessageOrigin::HiddenUser { sender_user_name, .. } => sender_user_name.clone(),
-        MessageOrigin::Chat { sender_chat, .. } => {
-            connection::chat_name(sender_chat).unwrap_or_default()
-        }
-        MessageOrigin::Channel { chat, .. } => connection::chat_name(chat).unwrap_or_default(),
-    }
 }
 
 fn edited(m: &Message, me: &Me) -> Decoded {
@@ -365,3 +326,16 @@ fn decode_member(c: &ChatMemberUpdated, me: &Me) -> Decoded {
         None => Decoded::default(),
     }
 }
+
+/// Kinds of updates to receive. Telegram sends reactions and member changes only if they are named
+/// (Bot API, getUpdates.allowed_updates).
+pub(crate) const ALLOWED: [AllowedUpdate; 8] = [
+    AllowedUpdate::Message,
+    AllowedUpdate::EditedMessage,
+    AllowedUpdate::ChannelPost,
+    AllowedUpdate::EditedChannelPost,
+    AllowedUpdate::CallbackQuery,
+    AllowedUpdate::MessageReaction,
+    AllowedUpdate::MyChatMember,
+    AllowedUpdate::ChatMember,
+];

@@ -3,7 +3,7 @@
 
 use galatea_core::Command;
 use std::ops::Range;
-use teloxide::types::{MessageEntity, MessageEntityKind};
+use teloxide::types::{Message, MessageEntity, MessageEntityKind};
 
 use super::Me;
 
@@ -241,4 +241,11 @@ pub(super) fn command(text: &str, entities: &[MessageEntity], me: &Me) -> Option
     };
     (!name.is_empty())
         .then(|| Command { name: name.to_lowercase(), args: text[end..].trim().to_owned() })
+}
+
+pub(super) fn text_and_entities(m: &Message) -> (&str, &[teloxide::types::MessageEntity]) {
+    match m.text() {
+        Some(text) => (text, m.entities().unwrap_or(&[])),
+        None => (m.caption().unwrap_or(""), m.caption_entities().unwrap_or(&[])),
+    }
 }

@@ -1,29 +1,12 @@
 //! Encodes attachments as Bot API methods and files.
 
 use galatea_core::{Error, Media, MediaKind, Result};
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::Method;
+use super::call::{Method, Upload};
 
 /// Largest file a bot may upload (Bot API, "Sending files").
 pub(crate) const MAX_UPLOAD: usize = 50 * 1024 * 1024;
-
-/// A file that is uploaded with the request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Upload {
-    /// Name of the form field.
-    pub(crate) field: String,
-    /// `data:` or `file:` address of the file.
-    pub(crate) url: String,
-    /// File name shown in the chat.
-    pub(crate) name: String,
-    /// MIME type, where known.
-    pub(crate) mime: Option<String>,
-    /// What it shows or says, for a chat that does not take the file.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub(crate) description: String,
-}
 
 /// How an attachment is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Encodes outgoing messages as Bot API calls, each part fitting one call. Pure: no I/O, and the
 //! same input gives the same output.
 
+mod call;
 mod entities;
 mod keyboard;
 mod markdown;
@@ -12,108 +13,16 @@ mod table;
 mod tests;
 
 use galatea_core::{Content, Encoded, Error, Media, MediaKind, Outgoing, RemoteId, Result};
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::decode::place::parse_message;
 use markdown::{linkable, render};
-pub(crate) use media::{MAX_UPLOAD, Upload};
-pub(crate) use split::MAX_TEXT;
 use split::{MAX_CAPTION, split, units};
 use style::{Span, Style, Styled};
 
-/// One Bot API call without its chat, which the delivery's address adds when it is sent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Part {
-    /// The Bot API method.
-    pub(crate) method: Method,
-    /// Its parameters. `chat_id` is present only if a message id named the chat.
-    pub(crate) params: Map<String, Value>,
-    /// Files to upload with it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) files: Vec<Upload>,
-    /// The message it answers. It becomes `reply_parameters` if it is in the chat to which the part
-    /// is sent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) reply_to: Option<RemoteId>,
-}
-
-/// The calls this connector makes for a delivery.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[allow(missing_docs)]
-pub(crate) enum Method {
-    SendMessage,
-    SendPhoto,
-    SendVideo,
-    SendAnimation,
-    SendAudio,
-    SendVoice,
-    SendDocument,
-    SendMediaGroup,
-    SendChatAction,
-    EditMessageText,
-    EditMessageCaption,
-    DeleteMessage,
-    SetMessageReaction,
-}
-
-impl Method {
-    /// The method's name in the Bot API.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::SendMessage => "sendMessage",
-            Self::SendPhoto => "sendPhoto",
-            Self::SendVideo => "sendVideo",
-            Self::SendAnimation => "sendAnimation",
-            Self::SendAudio => "sendAudio",
-            Self::SendVoice => "sendVoice",
-            Self::SendDocument => "sendDocument",
-            Self::SendMediaGroup => "sendMediaGroup",
-            Self::SendChatAction => "sendChatAction",
-            Self::EditMessageText => "editMessageText",
-            Self::EditMessageCaption => "editMessageCaption",
-            Self::DeleteMessage => "deleteMessage",
-            Self::SetMessageReaction => "setMessageReaction",
-        }
-    }
-
-    /// Whether the method posts a new message. It then takes a topic, and a repeated call would
-    /// post a duplicate.
-    pub(crate) fn posts(self) -> bool {
-        !matches!(
-            self,
-            Self::SendChatAction
-                | Self::EditMessageText
-                | Self::EditMessageCaption
-                | Self::DeleteMessage
-                | Self::SetMessageReaction
-        )
-    }
-}
-
-impl Part {
-    fn new(method: Method) -> Self {
-        Self { method, params: Map::new(), files: Vec::new(), reply_to: None }
-    }
-
-    fn with(mut self, name: &str, value: Value) -> Self {
-        self.params.insert(name.to_owned(), value);
-        self
-    }
-
-    /// Parses what [`encode`] wrote.
-    ///
-    /// # Errors
-    /// `Invalid` for a body of another connector or version.
-    pub(crate) fn read(body: &Encoded) -> Result<Self> {
-        Self::deserialize(&body.0).map_err(|e| {
-            Error::invalid("this delivery is not in Telegram's form")
-                .with_code("GAL-TG-400")
-                .with("cause", e)
-        })
-    }
-}
+pub(crate) use self::call::{Method, Part, Upload};
+pub(crate) use media::MAX_UPLOAD;
+pub(crate) use split::MAX_TEXT;
 
 /// Renders a message for Telegram and splits it into calls.
 ///

@@ -15,7 +15,7 @@ use std::{
 };
 use teloxide::{
     payloads::AnswerCallbackQuery,
-    types::{AllowedUpdate, CallbackQueryId, Chat},
+    types::{CallbackQueryId, Chat},
 };
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -25,18 +25,6 @@ use crate::{
     send::{api::Api, chat_state::ChatState},
 };
 
-/// Kinds of updates to receive. Telegram sends reactions and member changes only if they are named
-/// (Bot API, getUpdates.allowed_updates).
-pub(crate) const ALLOWED: [AllowedUpdate; 8] = [
-    AllowedUpdate::Message,
-    AllowedUpdate::EditedMessage,
-    AllowedUpdate::ChannelPost,
-    AllowedUpdate::EditedChannelPost,
-    AllowedUpdate::CallbackQuery,
-    AllowedUpdate::MessageReaction,
-    AllowedUpdate::MyChatMember,
-    AllowedUpdate::ChatMember,
-];
 /// Most chats whose administrators are fetched at the same time.
 const SYNCS: usize = 2;
 /// Most groups remembered as synced. At this number all are forgotten and fetched again when

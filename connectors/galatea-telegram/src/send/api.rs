@@ -13,10 +13,12 @@ use teloxide::{
 };
 use url::Url;
 
-use crate::receive::ALLOWED;
 use crate::{
     config::TelegramConfig,
-    decode::raw::{self, Answer},
+    decode::{
+        ALLOWED,
+        raw::{self, Answer},
+    },
     error::{Failure, Parameters, Refusal, codes},
 };
 use galatea_core::world::Role;

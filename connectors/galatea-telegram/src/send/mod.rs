@@ -7,6 +7,7 @@ mod closed;
 mod files;
 mod find;
 mod refused_file;
+mod sender;
 mod speak;
 
 use async_trait::async_trait;
@@ -16,12 +17,9 @@ use galatea_core::{
     Address, Delivery, DeliveryId, Encoded, Error, ErrorKind, Media, Outgoing, Priority,
     ReadBackContext, ReadBackResult, Receipt, RemoteId, Result, SendHandler, SendPermit, Speak,
 };
-use serde::{Deserialize, de::IgnoredAny};
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::Path, sync::Arc};
 
 use crate::{
     decode::place::{GENERAL_TOPIC, Target, message_id, parse_message, room_id},
@@ -30,30 +28,12 @@ use crate::{
 };
 use api::Api;
 use chat_state::ChatState;
+use sender::{Posted, answered};
+
+pub(crate) use self::sender::TelegramSender;
 
 /// Most receipts kept in memory for read-back.
 const MAX_RECEIPTS: usize = 4096;
-
-/// The send handler of one bot.
-pub(crate) struct TelegramSender {
-    api: Api,
-    chat_state: Arc<ChatState>,
-    receipts: DashMap<DeliveryId, RemoteId>,
-    folder: PathBuf,
-}
-
-/// The fields of a posted message that are needed here. Decoding the whole object would cost too
-/// much at thousands of answers a second.
-#[derive(Deserialize)]
-struct Posted {
-    message_id: i32,
-    chat: ChatOnly,
-}
-
-#[derive(Deserialize)]
-struct ChatOnly {
-    id: i64,
-}
 
 impl TelegramSender {
     /// Builds the send handler. Attachments with `file:` addresses are read from `folder`.
@@ -283,15 +263,6 @@ fn address(part: &mut Part, target: Target, forum: bool) {
             json!({ "message_id": message, "allow_sending_without_reply": true }),
         );
     }
-}
-
-/// The number of the message that the part answers, if it is in the same chat.
-fn answered(part: &Part, target: Target) -> Option<i32> {
-    part.reply_to
-        .as_ref()
-        .and_then(parse_message)
-        .filter(|(chat, _)| chat.is_none_or(|c| c == target.chat))
-        .map(|(_, message)| message)
 }
 
 /// What to do about a refusal.
