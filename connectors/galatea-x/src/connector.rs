@@ -1,6 +1,8 @@
 //! The X connector: builds its parts from the settings, checks the account, and runs the tasks that
 //! receive mentions and schedule posts.
 
+mod build;
+
 use async_trait::async_trait;
 use galatea_core::{
     Account, BrowserLogin, Capabilities, Connector, ConnectorInfo, Error, Finding, Gateway, Host,
@@ -16,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     SOURCE,
     config::{Credentials, HASHED, Tier, XConfig},
-    decode::{Me, number},
+    decode::{Me, snowflake::number},
     encode::MAX_WEIGHT,
     error::{codes, read_only},
     receive::{Intake, poll, posts},

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use twitter_v2::data::{FullTextEntities, Media, Tweet, User};
 
-use super::number;
+use crate::decode::snowflake::number;
 
 /// One page of a timeline.
 #[derive(Debug, Default)]

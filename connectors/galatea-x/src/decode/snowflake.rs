@@ -25,6 +25,13 @@ pub(crate) fn earlier(id: u64, by: Duration) -> u64 {
     first_at(Timestamp(made_at(id).0.saturating_sub(by)))
 }
 
+/// Parses a number as X writes ids: digits only, at most 19 (X API, id pattern).
+pub(crate) fn number(text: &str) -> Option<u64> {
+    (!text.is_empty() && text.len() <= 19 && text.bytes().all(|b| b.is_ascii_digit()))
+        .then(|| text.parse().ok())
+        .flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::weigh::{LINK, cluster};
+use crate::encode::grapheme::{LINK, cluster};
 
 /// A link, or text that X may treat as one.
 #[derive(Debug, Clone, PartialEq, Eq)]

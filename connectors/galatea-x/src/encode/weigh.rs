@@ -5,15 +5,13 @@ use std::ops::Range;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::links::links;
+use super::{
+    grapheme::{LINK, cluster, point},
+    links::links,
+};
 
 /// Largest weight of a post (twitter-text config v3, `maxWeightedTweetLength`).
 pub(crate) const MAX_WEIGHT: usize = 280;
-/// Weight of a link of any length (config v3, `transformedURLLength`).
-pub(crate) const LINK: usize = 23;
-/// Code points of weight one (config v3, `ranges`); all others weigh two.
-const LIGHT: [Range<u32>; 4] = [0..4352, 8192..8206, 8208..8224, 8242..8248];
-
 /// A piece of text that is not cut: a link, or one user-perceived character.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Piece {
@@ -77,21 +75,6 @@ fn characters(text: &str, range: Range<usize>, pieces: &mut Vec<Piece>) {
         joined = seen.ends_with('\u{200D}');
         pieces.push(Piece { range: from + at..from + at + seen.len(), weight });
     }
-}
-
-/// The weight of one grapheme. An emoji weighs two, whatever its number of code points.
-pub(super) fn cluster(seen: &str) -> usize {
-    if seen.is_ascii() {
-        return seen.len();
-    }
-    let sum = seen.chars().map(point).sum();
-    // X counts emoji outside the recommended sequences by code point.
-    let keycap = !seen.starts_with(|c: char| c.is_ascii()) || seen.ends_with('\u{20E3}');
-    if sum > 2 && keycap && emojis::get(seen).is_some() { 2 } else { sum }
-}
-
-fn point(c: char) -> usize {
-    if LIGHT.iter().any(|range| range.contains(&u32::from(c))) { 1 } else { 2 }
 }
 
 #[cfg(test)]

@@ -12,9 +12,9 @@ use std::{
 use super::{Intake, is_final, pace::Pace};
 use crate::{
     decode::{
-        decode, number,
+        decode,
         raw::{Includes, Post},
-        snowflake::{earlier, first_at, made_at},
+        snowflake::{earlier, first_at, made_at, number},
     },
     error::codes,
     send::{calls, summons},

@@ -14,7 +14,7 @@ use super::Intake;
 use crate::{
     SCHEDULE,
     config::{Posting, Quiet},
-    decode::Me,
+    decode::{Me, request::REQUEST},
 };
 
 /// Name of the stream. Its cursor holds when the last post was requested and when the next one is
@@ -23,8 +23,6 @@ pub(crate) const STREAM: &str = "posts";
 /// Longest single sleep. The due time is checked again after it, since the clock may be set and the
 /// machine may be suspended.
 const NAP: Duration = Duration::from_secs(300);
-/// Prefix of the ids of requests; ids of posts are numbers.
-const REQUEST: &str = "post-";
 const HOUR: i64 = 3600 * 1000;
 
 const PROMPT: &str = "Write your next original post for your feed on X. One thought of your own that stands by itself, at most 280 characters, \
@@ -138,11 +136,6 @@ fn share() -> f64 {
 
 fn cursor(plan: Plan) -> Cursor {
     Cursor { stream: STREAM.to_owned(), position: plan.write() }
-}
-
-/// Whether this message id belongs to a request of the schedule.
-pub(crate) fn is_request(id: &RemoteId) -> bool {
-    id.as_str().starts_with(REQUEST)
 }
 
 /// The request for a post: a command from the schedule's Entity in the agent's own feed.

@@ -3,14 +3,13 @@
 use galatea_core::{Error, Result};
 use serde_json::{Value, json};
 
-use super::{
-    Prices, Usd,
-    api::{Api, Body, Call, Class},
-};
+use super::api::{Api, Body, Call, Class};
 use crate::{
+    config::prices::{Prices, Usd},
     decode::{
-        Me, number,
+        Me,
         raw::{self, Page},
+        snowflake::number,
     },
     encode::has_link,
     error::{Failure, codes},
