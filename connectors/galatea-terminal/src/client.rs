@@ -75,7 +75,7 @@ impl TerminalClient {
                 Some(ToClient::Hello { v: VERSION, agent, agent_id }) => {
                     (printable(&agent), agent_id)
                 }
-                Some(ToClient::Hello { v, .. }) => return Err(error::wrong_version(v)),
+                Some(ToClient::Hello { v, .. }) => return Err(error::wrong_version(VERSION, v)),
                 Some(ToClient::Error { code, message, fix, .. }) => {
                     return Err(error::received(&code, message, fix));
                 }

@@ -139,7 +139,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
                 None => (chunk.len(), false),
             };
             if self.line.len() + taken > MAX_LINE {
-                return Err(error::line_too_long());
+                return Err(error::line_too_long(MAX_LINE));
             }
             self.line.extend_from_slice(&chunk[..taken]);
             self.reader.consume(taken);

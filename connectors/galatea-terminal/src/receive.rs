@@ -195,7 +195,7 @@ impl Session {
         let Some(hello) = hello else { return Ok(()) };
         let name = match frame::parse(&hello)? {
             FromClient::Hello { v: VERSION, name } => name,
-            FromClient::Hello { v, .. } => return Err(error::wrong_version(v)),
+            FromClient::Hello { v, .. } => return Err(error::wrong_version(VERSION, v)),
             _ => return Err(error::expected_hello()),
         };
         check_name(&name)?;
