@@ -10,5 +10,5 @@ pub(crate) struct CommandParts<'a> {
     pub(crate) directory: &'a Directory,
     pub(crate) outbox: &'a Outbox,
     /// Most messages of a conversation that a prompt shows.
-    pub(crate) conversation: usize,
+    pub(crate) conversation: u32,
 }

@@ -15,7 +15,7 @@ use minijinja::{Environment, UndefinedBehavior, Value as Rendered};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use self::{
-    conversation::{self, RenderedConversation},
+    conversation::RenderedConversation,
     fit::{Draft, Pace, Place, Section},
 };
 use crate::plan::AnswerForm;
