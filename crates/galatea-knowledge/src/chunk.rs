@@ -6,8 +6,9 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
 use crate::{
-    document::{Block, BlockKind, Document, too_large},
+    document::{Block, BlockKind, Document},
     fit::{TOKEN, shorten, size, split_at_words},
+    refusal::too_large,
     sentence::{is_ended, sentences},
 };
 

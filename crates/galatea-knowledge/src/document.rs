@@ -1,14 +1,10 @@
 //! What a file says, as blocks of text that know their heading and page.
 
-use galatea_core::{Error, ErrorKind, Result};
+use galatea_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+use super::refusal::{too_large, unreadable};
 use crate::format::Format;
-
-/// Code of every document that cannot be read.
-pub const UNREADABLE: &str = "GAL-KNOW-READ";
-/// Code of a document beyond a limit.
-pub const TOO_LARGE: &str = "GAL-KNOW-SIZE";
 
 /// A parsed document.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -265,16 +261,4 @@ fn paragraph(text: &str) -> String {
 pub(crate) fn row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
     let cells: Vec<String> = cells.into_iter().map(galatea_core::visible::one_line).collect();
     cells.join(" | ")
-}
-
-/// A document that cannot be read.
-pub(crate) fn unreadable(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
-    Error::invalid(message).with_code(UNREADABLE)
-}
-
-/// A document beyond a limit.
-pub(crate) fn too_large(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
-    Error::new(ErrorKind::TooLong, message)
-        .with_code(TOO_LARGE)
-        .with_fix("split the document into smaller files, or leave it out")
 }

@@ -3,7 +3,7 @@
 use galatea_core::{Error, Result};
 use std::{fmt, str::FromStr};
 
-use crate::document::unreadable;
+use crate::refusal::unreadable;
 
 /// A format that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -254,7 +254,7 @@ mod tests {
             let error = Format::detect(name, bytes).unwrap_err();
             assert!(error.to_string().contains(message), "{error}");
             assert!(error.fix().unwrap().contains(fix), "{error}");
-            assert_eq!(error.code(), Some(crate::document::UNREADABLE));
+            assert_eq!(error.code(), Some(crate::refusal::UNREADABLE));
         }
     }
 }

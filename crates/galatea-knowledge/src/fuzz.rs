@@ -10,10 +10,11 @@ use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
 use crate::{
     chunk::chunks,
-    document::{Document, Limits, TOO_LARGE, UNREADABLE},
+    document::{Document, Limits},
     format::Format,
     parse::parse,
     pieces::Pieces,
+    refusal::{TOO_LARGE, UNREADABLE},
     wire::{Receiver, send},
 };
 

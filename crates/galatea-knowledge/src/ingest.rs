@@ -8,7 +8,7 @@ use galatea_core::{
 };
 use std::{collections::HashMap, path::Path, time::Duration};
 
-use self::read::{Bytes, allowed, read};
+use super::problem::RETRY;
 use crate::{
     chunk::hash,
     format::Format,
@@ -19,14 +19,12 @@ use crate::{
     scan::{Item, What},
     synced::{Progress, Step},
 };
+use read::{Bytes, allowed, read};
 
 /// Rows stored or deleted in one commit.
 const AT_ONCE: usize = 100;
 /// How long an address is taken as it was read.
 const FRESH: Duration = Duration::from_secs(24 * 3600);
-/// How long an address that could not be read is left alone, and a document that took too long.
-pub(crate) const RETRY: Duration = Duration::from_secs(3600);
-
 /// What came of one document.
 pub(crate) struct Outcome {
     pub(crate) document: Stored,

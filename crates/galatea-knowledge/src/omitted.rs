@@ -3,10 +3,14 @@
 use galatea_core::Error;
 use std::path::Path;
 
-use crate::{
-    document::{too_large, unreadable},
-    scan::{DEPTH, MOST_FILES},
-};
+use crate::refusal::{too_large, unreadable};
+
+/// Most documents of one agent. elizaOS's `KNOWLEDGE_MAX_FILES` has no default; a larger collection
+/// belongs into a search engine.
+pub(crate) const MOST_FILES: usize = 5_000;
+
+/// Deepest folder searched, in levels below the one that is named.
+pub(crate) const DEPTH: usize = 16;
 
 /// What is not read of one source.
 #[derive(Debug, Default)]

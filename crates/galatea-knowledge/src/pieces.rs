@@ -23,8 +23,8 @@ pub struct Pieces {
 /// Parses a document and cuts it into pieces. Pure.
 ///
 /// # Errors
-/// `Invalid` ([`crate::document::UNREADABLE`]) for a damaged document or one without text,
-/// `TooLong` ([`crate::document::TOO_LARGE`]) for one beyond the limits. Both name the fix.
+/// `Invalid` ([`crate::refusal::UNREADABLE`]) for a damaged document or one without text,
+/// `TooLong` ([`crate::refusal::TOO_LARGE`]) for one beyond the limits. Both name the fix.
 pub(crate) fn pieces(format: Format, bytes: &[u8], limits: Limits) -> Result<Pieces> {
     let mut document = parse::parse(format, bytes, limits)?;
     let (title, unread) = (document.title.take(), document.unread);

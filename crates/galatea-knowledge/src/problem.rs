@@ -2,7 +2,7 @@
 
 use galatea_core::{Error, Retry, Timestamp};
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::{fmt, time::Duration};
 
 /// Why a document or source cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -47,6 +47,9 @@ impl fmt::Display for Problem {
         f.write_str(&self.message)
     }
 }
+
+/// How long an address that could not be read is left alone, and a document that took too long.
+pub(crate) const RETRY: Duration = Duration::from_secs(3600);
 
 #[cfg(test)]
 mod tests {

@@ -9,11 +9,6 @@ use std::{path::PathBuf, time::Duration};
 
 use crate::{chunk::hash, omitted::Omitted, problem::Problem, source::Source};
 
-/// Most documents of one agent. elizaOS's `KNOWLEDGE_MAX_FILES` has no default; a larger collection
-/// belongs into a search engine.
-pub(crate) const MOST_FILES: usize = 5_000;
-/// Deepest folder searched, in levels below the one that is named.
-pub(crate) const DEPTH: usize = 16;
 /// A file that was changed less than this ago may still be written.
 pub(crate) const SETTLED: Duration = Duration::from_secs(1);
 

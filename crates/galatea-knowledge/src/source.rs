@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::document::{UNREADABLE, unreadable};
+use crate::refusal::{UNREADABLE, unreadable};
 
 /// One source of documents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

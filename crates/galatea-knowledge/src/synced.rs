@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_document_with_a_problem_counts_as_neither_read_nor_unchanged() {
-        let problem = Problem::of(&crate::document::too_large("too much text"), Timestamp(0));
+        let problem = Problem::of(&crate::refusal::too_large("too much text"), Timestamp(0));
         let mut record = Record::default();
         let mut synced = Synced::default();
         synced.count(&record, true, 0);

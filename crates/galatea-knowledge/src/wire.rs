@@ -10,8 +10,9 @@ use std::io::{self, Write};
 
 use crate::{
     chunk::Chunk,
-    document::{TOO_LARGE, UNREADABLE, UnreadPages},
+    document::UnreadPages,
     pieces::Pieces,
+    refusal::{TOO_LARGE, UNREADABLE},
 };
 
 /// A line from the child.
@@ -181,7 +182,7 @@ mod tests {
         let cut = lines.len() - 3;
         assert_eq!(receive(&lines[..cut], 2).unwrap(), None, "a child that died on the way");
         assert_eq!(receive(b"garbage\n", 2).unwrap(), None);
-        let refused = crate::document::too_large("too much").with("limit", 3);
+        let refused = crate::refusal::too_large("too much").with("limit", 3);
         let error = receive(&sent(Err(refused)), 2).unwrap_err();
         assert_eq!(
             (error.kind(), error.code(), error.to_string().as_str()),

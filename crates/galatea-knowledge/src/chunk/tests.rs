@@ -142,7 +142,7 @@ fn cutting_ends_with_the_piece_that_is_too_many() {
     let blocks = vec![block(&[], BlockKind::Prose, "Some words. ".repeat(10_000))];
     let document = Document { blocks, ..Document::default() };
     let error = chunks(document.clone(), 3).unwrap_err();
-    assert_eq!(error.code(), Some(crate::document::TOO_LARGE));
+    assert_eq!(error.code(), Some(crate::refusal::TOO_LARGE));
     let mut cutter = Cutter { most: 3, ..Cutter::default() };
     for block in document.blocks {
         assert!(cutter.block(block).is_err());

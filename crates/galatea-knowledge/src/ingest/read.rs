@@ -12,9 +12,9 @@ use std::{
 use url::Url;
 
 use crate::{
-    document::{too_large, unreadable},
     format::Format,
     library::Library,
+    refusal::{too_large, unreadable},
     scan::{Item, What},
     source::{Place, kind_of},
 };

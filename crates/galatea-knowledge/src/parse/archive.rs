@@ -6,7 +6,10 @@ use std::io::{Cursor, Read};
 use zip::ZipArchive;
 
 use super::encoding;
-use crate::document::{Limits, too_large, unreadable};
+use crate::{
+    document::Limits,
+    refusal::{too_large, unreadable},
+};
 
 /// Entries of this size may have any ratio: a page of spaces is small and no danger.
 const SMALL: u64 = 1 << 20;

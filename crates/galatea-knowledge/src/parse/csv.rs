@@ -4,7 +4,10 @@ use csv::{ReaderBuilder, StringRecord};
 use galatea_core::Result;
 
 use super::table::Table;
-use crate::document::{Writer, too_large, unreadable};
+use crate::{
+    document::Writer,
+    refusal::{too_large, unreadable},
+};
 
 /// Characters that may separate cells. The one that the first line has most of is taken.
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];

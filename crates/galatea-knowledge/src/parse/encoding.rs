@@ -6,7 +6,7 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use galatea_core::{Error, Result};
 use std::borrow::Cow;
 
-use crate::document::unreadable;
+use crate::refusal::unreadable;
 
 /// Bytes that are looked at to guess an encoding: a guess on more is no better.
 const LOOKED_AT: usize = 256 << 10;

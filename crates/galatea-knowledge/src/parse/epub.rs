@@ -10,7 +10,7 @@ use super::{
     html,
     xml::{self, Node},
 };
-use crate::document::{Writer, unreadable};
+use crate::{document::Writer, refusal::unreadable};
 
 pub(super) fn read(bytes: &[u8], writer: &mut Writer) -> Result<()> {
     let depth = writer.limits().depth;

@@ -8,7 +8,10 @@ use lopdf::{
 };
 use std::collections::BTreeMap;
 
-use crate::document::{BlockKind, Writer, too_large, unreadable};
+use crate::{
+    document::{BlockKind, Writer},
+    refusal::{too_large, unreadable},
+};
 
 /// A line whose letters are this many times as large as those of the text is a heading.
 const LARGER: f32 = 1.2;

@@ -8,8 +8,9 @@ use proptest::prelude::*;
 
 use super::parse;
 use crate::{
-    document::{Block, BlockKind, Document, Limits, TOO_LARGE, UNREADABLE},
+    document::{Block, BlockKind, Document, Limits},
     format::Format,
+    refusal::{TOO_LARGE, UNREADABLE},
 };
 
 fn read(format: Format, bytes: &[u8]) -> Document {

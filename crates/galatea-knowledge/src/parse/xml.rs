@@ -7,7 +7,7 @@ use quick_xml::{
     events::{BytesStart, Event},
 };
 
-use crate::document::{too_large, unreadable};
+use crate::refusal::{too_large, unreadable};
 
 /// A piece of XML. Names are without prefix.
 pub(super) enum Node<'a> {

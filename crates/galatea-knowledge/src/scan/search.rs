@@ -10,11 +10,11 @@ use std::{
     time::UNIX_EPOCH,
 };
 
-use super::{DEPTH, Item, MOST_FILES, Missing, Scan, What};
+use super::{Item, Missing, Scan, What};
 use crate::{
-    document::unreadable,
     format::Format,
-    omitted::Omitted,
+    omitted::{DEPTH, MOST_FILES, Omitted},
+    refusal::unreadable,
     source::{Origin, Place, Source, kind_of},
 };
 
