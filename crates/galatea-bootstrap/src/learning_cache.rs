@@ -20,8 +20,8 @@ use std::{
 };
 
 use crate::{
-    evaluators::ReflectionCursor,
     fact::{plain, view},
+    reflection_cursor::ReflectionCursor,
 };
 
 /// Entries in a cache before it is cleared and filled again: about a megabyte.

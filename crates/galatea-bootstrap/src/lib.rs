@@ -12,6 +12,7 @@ mod learning_cache;
 mod meaning;
 mod profile;
 mod providers;
+mod reflection_cursor;
 mod rights;
 mod summary;
 mod ties;

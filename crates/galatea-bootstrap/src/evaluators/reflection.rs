@@ -14,15 +14,16 @@ use serde_json::{Map, json};
 use std::{sync::Arc, time::Duration};
 
 use super::{
-    apply,
-    cursor::ReflectionCursor,
-    known,
+    apply, known,
     lesson::Tie,
     people::People,
     question,
     talk::{self, MESSAGES, Talk},
 };
-use crate::{fact::consolidate::consolidate, learning_cache::LearningCache, ties, words};
+use crate::{
+    evaluators::consolidate::consolidate, learning_cache::LearningCache,
+    reflection_cursor::ReflectionCursor, ties, words,
+};
 
 /// How often to reflect, in messages.
 pub(crate) const INTERVAL: Variable =

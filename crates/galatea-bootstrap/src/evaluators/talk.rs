@@ -7,8 +7,7 @@ use galatea_core::{
 use serde_json::Value;
 use std::{collections::HashSet, sync::Arc};
 
-use super::cursor::ReflectionCursor;
-use crate::fact::plain;
+use crate::{fact::plain, reflection_cursor::ReflectionCursor};
 
 /// Maximum number of messages read. A busy room is reflected on after 24 turns
 /// ([`galatea_core::EvaluatorUse::WhenQuiet`]).

@@ -1,8 +1,7 @@
 //! What people say of themselves and of others, with author, source and time.
 
-pub(crate) mod consolidate;
 pub(crate) mod grounding;
-mod merge;
+pub(crate) mod merge;
 pub(crate) mod rules;
 pub(crate) mod view;
 

@@ -13,8 +13,10 @@ use std::{
     collections::{HashMap, HashSet},
 };
 
-use super::merge::{self, Answers, Merged};
-use crate::learning_cache::LearningCache;
+use crate::{
+    fact::merge::{self, Answers, Merged},
+    learning_cache::LearningCache,
+};
 
 /// Facts per room that hold at once. A prompt shows a dozen of them.
 pub(crate) const PER_ROOM: usize = 500;
