@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use std::{
     convert::Infallible,
     path::PathBuf,
-    str::FromStr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };

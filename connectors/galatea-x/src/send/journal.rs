@@ -14,7 +14,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use lists::{Lists, MOST_SUMMONS, POSTS, Posted, SUMMONS, TARGETS, add};
+use lists::{Lists, POSTS, Posted, SUMMONS, TARGETS};
 
 pub(crate) use self::lists::Summons;
 
@@ -147,7 +147,7 @@ async fn read<T: DeserializeOwned>(gateway: &Gateway, key: &'static str) -> Resu
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{lists::MOST_SUMMONS, *};
     use galatea_core::{
         Account, Capabilities, ConnectorInfo, ReadBack, Source, SystemClock, TextUnit,
     };
