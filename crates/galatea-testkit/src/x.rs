@@ -27,12 +27,14 @@ mod limits;
 mod media;
 mod oauth1;
 mod oauth2;
+mod options;
 mod params;
 mod people;
 mod posting;
 mod problem;
 mod render;
 mod routes;
+mod scene;
 mod state;
 mod world;
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{posting::id, problem::Problem};
-use crate::telegram::multipart;
+use super::problem::Problem;
+use crate::{telegram::multipart, x::params::id};
 
 /// Largest piece in bytes (X API v2, media upload, APPEND).
 const PIECE: usize = 5 << 20;

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
+    params::id,
     problem::Problem,
     render::{links, mentions, weight},
     state::State,
@@ -161,12 +162,4 @@ fn keys(object: &Map<String, Value>, known: &[&str]) -> Result<(), Problem> {
         Some(odd) => Err(Problem::invalid(&format!("$.{odd}: is not defined in the schema"))),
         None => Ok(()),
     }
-}
-
-pub(super) fn id(value: Option<&Value>, name: &str) -> Result<u64, Problem> {
-    let text = value
-        .and_then(Value::as_str)
-        .filter(|t| (1..=19).contains(&t.len()) && t.bytes().all(|b| b.is_ascii_digit()));
-    text.and_then(|t| t.parse().ok())
-        .ok_or_else(|| Problem::invalid(&format!("{name}: does not match ^[0-9]{{1,19}}$")))
 }
