@@ -8,105 +8,33 @@
 //! says about the models in use (window, longest answer, price).
 
 pub(crate) mod adjusted;
+pub(crate) mod adjustment;
 mod choose;
 mod file;
+mod kept;
 pub(crate) mod list;
 
+use galatea_core::Result;
+use serde::Serialize;
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
 };
 
-use galatea_core::{
-    Result,
-    model::{ModelLimits, Price},
-};
-use serde::{Deserialize, Serialize};
+use crate::families::{self, Role};
+use kept::{Chosen, Inner, lock};
 
 pub(crate) use choose::closest;
 pub(crate) use list::ListedModel;
 
-use crate::families::{self, Role};
+pub use self::kept::{Choices, ToolSkill};
+pub(crate) use self::kept::{Facts, Kept, Service};
 
 /// Most models of a service whose trials are kept.
 const MOST_TRIED: usize = 64;
 /// Most names of a list kept for suggestions; OpenRouter lists some hundreds.
 const MOST_NAMES: usize = 2_000;
-
-/// The choices for all services. Cheap to clone.
-#[derive(Clone, Default)]
-pub struct Choices(Arc<Inner>);
-
-#[derive(Default)]
-struct Inner {
-    path: Option<PathBuf>,
-    kept: Mutex<Kept>,
-    /// Not stored in the file: the names in the lists when they were last read, and models that
-    /// were refused although they are listed.
-    seen: Mutex<Seen>,
-}
-
-#[derive(Default)]
-struct Seen {
-    names: BTreeMap<String, Vec<String>>,
-    refused: BTreeSet<(String, String)>,
-}
-
-/// Content of the file.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct Kept {
-    services: BTreeMap<String, Service>,
-}
-
-impl Kept {
-    fn facts(&self, service: &str, model: &str) -> Option<Facts> {
-        self.services.get(service)?.models.get(model).copied()
-    }
-}
-
-/// What is stored for one service. A service is a provider at a base address.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct Service {
-    chosen: BTreeMap<Role, Chosen>,
-    models: BTreeMap<String, Facts>,
-    /// Names from settings that the list did not contain, each with similar names.
-    missing: BTreeMap<String, Vec<String>>,
-    /// What of requests the service refuses, by model.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    adjusted: BTreeMap<String, Vec<adjusted::Adjusted>>,
-    /// What trials of tools have shown, by model.
-    tools: BTreeMap<String, ToolSkill>,
-}
-
-/// Whether a model can call tools, as a trial has shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToolSkill {
-    /// It called the tool that it was asked to call.
-    pub works: bool,
-    /// What it did instead, for people.
-    pub why: String,
-    /// Day of the trial, `YYYY-MM-DD`.
-    pub on: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Chosen {
-    model: String,
-    /// Day on which it was chosen, `YYYY-MM-DD`.
-    on: String,
-}
-
-/// What a service's list says about a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct Facts {
-    pub(crate) limits: ModelLimits,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) price: Option<Price>,
-}
 
 /// When to choose again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -312,10 +240,6 @@ impl Choices {
         self.write(&kept, &before)?;
         Ok(changes)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -3,22 +3,13 @@
 use galatea_core::{Result, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{Choices, lock};
-use crate::wire::adjust::Adjustment;
+use super::{Choices, kept::Adjusted, lock};
+use crate::choices::adjustment::Adjustment;
 
 /// Most adjustments of one model. A request has about twenty optional fields.
 const MOST: usize = 24;
 /// Most models of one service.
 const MOST_MODELS: usize = 64;
-
-/// An adjustment, why, and until when it holds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Adjusted {
-    pub(crate) adjustment: Adjustment,
-    /// The service's words, cut and without secrets.
-    pub(crate) because: String,
-    pub(crate) until: Timestamp,
-}
 
 impl Choices {
     /// The adjustments that hold for a model.

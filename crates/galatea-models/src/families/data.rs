@@ -4,48 +4,14 @@ use galatea_core::{
     Error, Result,
     model::{Effort, ModelLimits, Price, UnitPrice},
 };
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::collections::HashMap;
 
 use super::{
     End, Families, Family, Preference, Rules,
+    family::{Limit, Sampling, Wire},
     pattern::{Pattern, Version, version},
 };
-
-/// The wire format of OpenAI's API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Wire {
-    /// Chat Completions, which many other services support too.
-    #[default]
-    Chat,
-    /// Responses, which several of OpenAI's models require for tools.
-    Responses,
-}
-
-/// Name of the parameter that limits the answer's length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Limit {
-    /// `max_tokens`.
-    #[default]
-    MaxTokens,
-    /// `max_completion_tokens`.
-    MaxCompletionTokens,
-}
-
-/// When sampling parameters such as temperature are accepted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Sampling {
-    /// Always.
-    #[default]
-    Always,
-    /// Only with effort `none`.
-    NoEffort,
-    /// Never.
-    Never,
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -3,7 +3,8 @@
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-use super::{Adjustment, changes, is_system, list_name};
+use super::{changes, is_system, list_name};
+use crate::choices::adjustment::Adjustment;
 
 /// A refusal of a part of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::{Call, Endpoint, Refused, Unsent};
 use crate::{
-    choices::{Choices, adjusted::Adjusted},
+    choices::{Choices, adjustment::Adjustment, kept::Adjusted},
     wire::{
         Hint,
-        adjust::{Adjustment, adjust, recognise},
+        adjust::{adjust, recognise},
         codes, mentions,
     },
 };
