@@ -60,16 +60,14 @@ mod tests {
     #[test]
     fn off_without_a_token_and_on_with_one() {
         assert!(ParrotConfig::read(&Settings::default()).unwrap().is_none());
-        let config = ParrotConfig::read(&Settings::from_pairs([(TOKEN.name, "7:secret")]))
-            .unwrap()
-            .unwrap();
+        let config =
+            ParrotConfig::read(&Settings::from_pairs([(TOKEN.name, "7:secret")])).unwrap().unwrap();
         assert_eq!((config.account().unwrap(), config.api_root.as_str()), (7, DEFAULT_ROOT));
     }
 
     #[test]
     fn nonsense_is_refused_with_its_place_and_without_the_secret() {
-        let error =
-            ParrotConfig::read(&Settings::from_pairs([(TOKEN.name, "hush")])).unwrap_err();
+        let error = ParrotConfig::read(&Settings::from_pairs([(TOKEN.name, "hush")])).unwrap_err();
         assert!(
             error.to_string().contains(TOKEN.name) && !error.report().contains("hush"),
             "{}",
