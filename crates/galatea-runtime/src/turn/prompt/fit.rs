@@ -11,7 +11,7 @@ mod cut;
 use galatea_core::model::{CacheFor, ChatMessage, ChatPart, ChatRole, TextRequest, ToolSpec};
 use std::sync::Arc;
 
-pub(in crate::turn) use self::budget::Budget;
+pub(crate) use self::budget::Budget;
 use self::cut::{cut, shorten};
 use super::conversation::OPENING;
 

@@ -7,13 +7,13 @@ use galatea_core::{
 
 /// What a prompt may take.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::turn) struct Budget {
+pub(crate) struct Budget {
     /// How the model counts.
-    pub(in crate::turn) family: Family,
+    pub(crate) family: Family,
     /// How its counts compare to the estimate.
-    pub(in crate::turn) scale: Scale,
+    pub(crate) scale: Scale,
     /// Tokens of the whole request; none when nothing is known.
-    pub(in crate::turn) tokens: Option<u64>,
+    pub(crate) tokens: Option<u64>,
 }
 
 impl Budget {
