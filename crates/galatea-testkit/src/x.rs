@@ -41,8 +41,9 @@ mod world;
 pub use crate::loopback::ErrorBody;
 pub use faults::Effect;
 pub use handle::{Handle, Shown};
+pub use options::{Access, Keys, Options};
 pub use people::Person;
-pub use state::{Access, Call, Keys, Options};
+pub use state::Call;
 
 /// A running server. Dropping it stops the server and fails the test on violations. Tests use it
 /// through its [`Handle`].

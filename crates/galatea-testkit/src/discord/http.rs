@@ -3,7 +3,10 @@
 use axum::{
     Router,
     body::Body,
-    extract::{ConnectInfo, Request as HttpRequest, State as AxumState, ws::WebSocketUpgrade},
+    extract::{
+        ConnectInfo, FromRequestParts, Request as HttpRequest, State as AxumState,
+        ws::WebSocketUpgrade,
+    },
     http::{HeaderMap, HeaderValue, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };

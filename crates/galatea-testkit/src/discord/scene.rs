@@ -8,8 +8,14 @@ use std::{
 };
 use tokio::sync::broadcast;
 
-use super::state::{Call, Options, Shared, State};
-use super::{faults::Effect, http, limits::Limits, sessions::Sessions, world::World};
+use super::{
+    faults::Effect,
+    http,
+    limits::Limits,
+    sessions::Sessions,
+    state::{Call, Options, Shared, State},
+    world::World,
+};
 use crate::loopback::{Record, Scene};
 
 impl Scene for State {

@@ -10,6 +10,7 @@ use axum::{
     Router,
     extract::{Request, State},
     response::Response,
+    serve::ListenerExt,
 };
 use serde_json::Value;
 use std::{
@@ -27,7 +28,7 @@ use super::{
     reply::{Fault, Reply},
     shape::Shape,
 };
-use dialect::{Script, Shared};
+use dialect::Shared;
 use recorded::{Kept, parse};
 use respond::{json, respond};
 use thinking::Thinking;

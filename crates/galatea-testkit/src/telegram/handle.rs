@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::{
     load,
     state::{Call, State},
+    world::ChatKind,
 };
 use crate::load::{LoadPlan, Trip};
 

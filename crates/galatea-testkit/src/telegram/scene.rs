@@ -4,8 +4,11 @@ use axum::Router;
 use serde_json::Value;
 use std::sync::Arc;
 
-use super::state::{Call, Options, Shared, State};
-use super::{faults::Effect, http};
+use super::{
+    faults::Effect,
+    http,
+    state::{Call, Options, Shared, State},
+};
 use crate::loopback::{Record, Scene};
 
 impl Scene for State {

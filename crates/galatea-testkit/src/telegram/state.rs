@@ -11,7 +11,6 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    answer::Refusal,
     faults::Effect,
     flood::{Flood, Pace},
     params::{Params, Upload},

@@ -162,7 +162,7 @@ fn id(name: &str, value: &str) -> Result<bool, Problem> {
     }
 }
 
-pub(crate) fn id(value: Option<&Value>, name: &str) -> Result<u64, Problem> {
+pub(crate) fn id_in(value: Option<&Value>, name: &str) -> Result<u64, Problem> {
     let text = value
         .and_then(Value::as_str)
         .filter(|t| (1..=19).contains(&t.len()) && t.bytes().all(|b| b.is_ascii_digit()));

@@ -3,9 +3,15 @@
 use axum::Router;
 use std::sync::Arc;
 
-use super::state::{Call, Shared, State};
 use super::{
-    faults::Effect, http, limits::Limits, media::Uploads, oauth1::Nonces, oauth2::Grants,
+    faults::Effect,
+    http,
+    limits::Limits,
+    media::Uploads,
+    oauth1::Nonces,
+    oauth2::Grants,
+    options::Options,
+    state::{Call, Shared, State},
     world::World,
 };
 use crate::loopback::{Record, Scene};
