@@ -4,7 +4,6 @@
 mod buttons;
 mod markdown;
 mod media;
-mod table;
 #[cfg(test)]
 mod tests;
 

@@ -8,7 +8,6 @@ mod markdown;
 mod media;
 mod split;
 mod style;
-mod table;
 #[cfg(test)]
 mod tests;
 

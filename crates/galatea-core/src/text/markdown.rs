@@ -1,6 +1,7 @@
 //! What every platform's renderer of Markdown has to agree on: which stars are arithmetic, and how
 //! a table looks as plain text.
 
+use pulldown_cmark::{Event, Tag, TagEnd};
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -77,9 +78,68 @@ pub fn table_head(text: &str) -> Option<&str> {
     (is_rule && text[..head].contains(" |")).then(|| &text[..head + rule + 1])
 }
 
+/// A table that is built from the events of a Markdown parser, for platforms that have no tables.
+#[derive(Debug, Default)]
+pub struct Table {
+    rows: Vec<Vec<String>>,
+    links: Vec<String>,
+    heads: usize,
+}
+
+impl Table {
+    /// Adds one event of the parser; false once the table has ended.
+    pub fn event(&mut self, event: &Event<'_>) -> bool {
+        match event {
+            Event::Start(Tag::TableHead | Tag::TableRow) => self.rows.push(Vec::new()),
+            Event::Start(Tag::TableCell) => {
+                if let Some(row) = self.rows.last_mut() {
+                    row.push(String::new());
+                }
+            }
+            Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                self.links.push(dest_url.to_string())
+            }
+            Event::End(TagEnd::Link | TagEnd::Image) => {
+                if let Some(address) = self.links.pop()
+                    && let Some(cell) = self.cell()
+                    && !cell.ends_with(&address)
+                {
+                    // A monospaced block cannot contain links, so write out the address.
+                    cell.push_str(&format!(" ({address})"));
+                }
+            }
+            Event::End(TagEnd::TableHead) => self.heads = self.rows.len(),
+            Event::Text(text) | Event::Code(text) | Event::Html(text) | Event::InlineHtml(text) => {
+                self.push(text)
+            }
+            Event::SoftBreak | Event::HardBreak => self.push(" "),
+            Event::End(TagEnd::Table) => return false,
+            _ => {}
+        }
+        true
+    }
+
+    fn cell(&mut self) -> Option<&mut String> {
+        self.rows.last_mut()?.last_mut()
+    }
+
+    /// Appends text to the current cell.
+    pub fn push(&mut self, text: &str) {
+        if let Some(cell) = self.cell() {
+            cell.push_str(text);
+        }
+    }
+
+    /// The rows as aligned text.
+    pub fn render(&self) -> String {
+        table(&self.rows, self.heads)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pulldown_cmark::{Options, Parser};
 
     /// The range of the first `stars…stars` of a text.
     fn emphasis(text: &str, stars: &str) -> Range<usize> {
@@ -127,5 +187,16 @@ mod tests {
         for none in ["", "a\nb\nc", "a | b\nc | d\n", "a\n-+-\n", "a | b\n-+-"] {
             assert_eq!(table_head(none), None, "{none}");
         }
+    }
+
+    #[test]
+    fn columns_are_aligned_and_links_are_written_out() {
+        let text = "| a | b |\n|---|---|\n| *one* | [x](https://x.org) |\n";
+        let mut table = Table::default();
+        let more: Vec<bool> = Parser::new_ext(text, Options::ENABLE_TABLES)
+            .map(|event| table.event(&event))
+            .collect();
+        assert_eq!(more.iter().filter(|more| !**more).count(), 1);
+        assert_eq!(table.render(), "a   | b\n----+------------------\none | x (https://x.org)");
     }
 }
