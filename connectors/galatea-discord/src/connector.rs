@@ -30,7 +30,7 @@ use crate::{
     encode::MAX_TEXT,
     error::codes,
     receive::{
-        Intake,
+        ShardIntake,
         fleet::Fleet,
         quota::{Quota, StartLimit},
         restore_asked, shard,
@@ -38,7 +38,7 @@ use crate::{
     },
     send::{
         DiscordSender,
-        api::{Api, Call},
+        api::{Call, DiscordApi},
         send_state::SendState,
     },
 };
@@ -74,7 +74,7 @@ fn user_agent(page: Option<&Url>, bot: Option<u64>) -> String {
 pub struct DiscordConnector {
     info: ConnectorInfo,
     config: DiscordConfig,
-    api: Api,
+    api: DiscordApi,
     send_state: Arc<SendState>,
     sender: Arc<DiscordSender>,
     directory: Arc<Directory>,
@@ -115,7 +115,7 @@ impl DiscordConnector {
         let account = config.account()?;
         let known = config.bot_id();
         let agent = user_agent(config.bot_url.as_ref(), known);
-        let api = Api::new(&config, agent, host.clock.clone())?;
+        let api = DiscordApi::new(&config, agent, host.clock.clone())?;
         let id = Arc::new(known.map_or_else(OnceLock::new, OnceLock::from));
         let send_state = Arc::new(SendState::default());
         let directory = Arc::new(Directory::default());
@@ -244,7 +244,7 @@ impl DiscordConnector {
         let lacking = (application.flags & CONTENT == 0).then_some(NO_CONTENT);
         self.directory.set_reads_content(application.flags & CONTENT != 0);
         let name = me.name.clone();
-        let intake = Intake::new(
+        let intake = ShardIntake::new(
             self.api.clone(),
             self.send_state.clone(),
             self.directory.clone(),

@@ -26,10 +26,10 @@ use crate::{
     decode::{ALLOWED, Me},
     encode::MAX_TEXT,
     error::codes,
-    receive::{Intake, poll, webhook},
+    receive::{UpdateIntake, poll, webhook},
     send::{
         TelegramSender,
-        api::{Api, Myself, Webhook},
+        api::{BotApi, Myself, Webhook},
         chat_state::ChatState,
     },
 };
@@ -42,7 +42,7 @@ const PRIVACY_FIX: &str = "fine for a helper; to change: @BotFather → /setpriv
 pub struct TelegramConnector {
     info: ConnectorInfo,
     config: TelegramConfig,
-    api: Api,
+    api: BotApi,
     chat_state: Arc<ChatState>,
     sender: Arc<TelegramSender>,
     /// The account's own folder.
@@ -63,7 +63,7 @@ impl fmt::Debug for TelegramConnector {
 impl TelegramConnector {
     pub(crate) fn new(config: TelegramConfig, host: &Host) -> Result<Self> {
         let account = config.account()?;
-        let api = Api::new(&config, host.clock.clone())?;
+        let api = BotApi::new(&config, host.clock.clone())?;
         let chat_state = Arc::new(ChatState::default());
         let sender = Arc::new(TelegramSender::new(api.clone(), chat_state.clone(), &host.data_dir));
         let capabilities = Capabilities {
@@ -179,7 +179,7 @@ impl TelegramConnector {
         }
     }
 
-    async fn webhook(&self, intake: Intake, up: Health) -> Result<()> {
+    async fn webhook(&self, intake: UpdateIntake, up: Health) -> Result<()> {
         let address = self.config.webhook_url.clone().ok_or_else(|| {
             Error::invalid("webhook mode needs TELEGRAM_WEBHOOK_URL").with_code(codes::WEBHOOK)
         })?;
@@ -330,7 +330,7 @@ impl Connector for TelegramConnector {
         let me = Arc::new(Me { id: me.id, user_name: me.username });
         // Stops background tasks when this run ends, whatever the reason.
         let inner = stop.child_token();
-        let intake = Intake::new(
+        let intake = UpdateIntake::new(
             self.api.clone(),
             self.chat_state.clone(),
             me,

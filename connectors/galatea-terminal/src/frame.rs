@@ -91,13 +91,13 @@ pub struct Message {
     pub turn: TurnId,
     /// The part itself.
     #[serde(flatten)]
-    pub part: Part,
+    pub part: MessagePart,
 }
 
 /// The platform's encoding of one part: the content of [`crate::frame::Message`] besides its key
 /// and turn.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Part {
+pub struct MessagePart {
     /// Plain text or Markdown, free of control characters other than line break and tab.
     pub text: String,
     /// Label to show with the answer, such as `Offline script, not AI`.

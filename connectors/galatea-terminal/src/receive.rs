@@ -58,7 +58,7 @@ pub(crate) async fn run(
     let _remove = Remove(socket.to_owned());
     gateway.report(Health::Up { detail: format!("listening on {}", socket.display()) });
     let intake = Arc::new(RwLock::new(Intake::Open));
-    let session = Session {
+    let session = ClientSession {
         agent_name: agent_name.into(),
         agent: gateway.agent().clone(),
         gateway,
@@ -131,7 +131,7 @@ async fn listen(socket: &Path) -> Result<UnixListener> {
 
 /// State shared by all conversations.
 #[derive(Clone)]
-struct Session {
+struct ClientSession {
     agent: AgentIdentity,
     agent_name: Arc<str>,
     gateway: Gateway,
@@ -147,7 +147,7 @@ enum Intake {
     Closed,
 }
 
-impl Session {
+impl ClientSession {
     async fn serve(self, stream: UnixStream, stop: CancellationToken) {
         // Some systems do not check write permission on the socket's file (unix(7)), so the peer's
         // user id is checked as well.

@@ -21,7 +21,7 @@ use crate::{
     decode::{Me, snowflake::number},
     encode::MAX_WEIGHT,
     error::{codes, read_only},
-    receive::{Intake, poll, posts},
+    receive::{PostIntake, poll, posts},
     send::{
         XSender,
         api::{self, Api},
@@ -32,7 +32,7 @@ use crate::{
             oauth2::{App, Session, login_needed},
             tokens::TokenFile,
         },
-        budget::Budget,
+        budget::DailyBudget,
         calls,
     },
 };
@@ -126,7 +126,8 @@ impl XConnector {
             read_back: ReadBack::Find,
             public: true,
         };
-        let budget = Budget::open(config.daily_limit, folder.join("spent.json"), clock.clone());
+        let budget =
+            DailyBudget::open(config.daily_limit, folder.join("spent.json"), clock.clone());
         let api = Arc::new(Api::new(api::client(clock.clone())?, &config, auth, budget, clock));
         let me = Arc::new(known.map_or_else(OnceLock::new, OnceLock::from));
         let config = Arc::new(config);
@@ -299,7 +300,7 @@ impl Connector for XConnector {
         // Cancels both receiving tasks when this run ends for any reason.
         let inner = stop.child_token();
         let _guard = inner.clone().drop_guard();
-        let intake = Intake::new(
+        let intake = PostIntake::new(
             self.api.clone(),
             self.config.clone(),
             self.sender.journal.clone(),

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    permissions::{self, ADMINISTRATOR, Member, Missing, Overwrite, VIEW, administers},
+    permissions::{self, ADMINISTRATOR, Member, MissingPermission, Overwrite, VIEW, administers},
     proxied::Proxied,
     raw::id,
 };
@@ -163,7 +163,12 @@ impl Directory {
 
     /// Why the bot cannot write in a channel (Discord, "Permission Hierarchy"). `None` if it can,
     /// or if the permissions are not known.
-    pub(crate) fn missing(&self, channel: u64, me: u64, now: Timestamp) -> Option<Missing> {
+    pub(crate) fn missing(
+        &self,
+        channel: u64,
+        me: u64,
+        now: Timestamp,
+    ) -> Option<MissingPermission> {
         let here = self.channel(channel)?;
         let (guild, thread) = (here.guild?, is_thread(here.kind));
         // Threads have no overwrites of their own.
@@ -177,7 +182,7 @@ impl Directory {
             .filter_map(|role| known.permissions.get(role))
             .fold(everyone, |all, role| all | role);
         if of_roles & ADMINISTRATOR == 0 && known.timed_out.is_some_and(|until| now < until) {
-            return Some(Missing::TimedOut);
+            return Some(MissingPermission::TimedOut);
         }
         let member = Member { guild, id: me, roles: &known.mine };
         permissions::missing(member.permissions_in(of_roles, &overwrites), thread)
@@ -370,7 +375,7 @@ mod tests {
         own: u64,
         overwrites: Value,
         more: &Value,
-    ) -> (Option<Missing>, Option<Missing>) {
+    ) -> (Option<MissingPermission>, Option<MissingPermission>) {
         let directory = Directory::default();
         let mut guild = json!({ "id": "1", "owner_id": "2",
             "roles": [{ "id": "1", "name": "@everyone", "permissions": everyone.to_string() }, { "id": "10", "name": "a", "permissions": own.to_string() },
@@ -390,7 +395,7 @@ mod tests {
     #[test]
     fn what_is_known_of_the_bot_decides_what_is_missing() {
         let (none, plain) = (json!({}), VIEW | SEND | SEND_IN_THREADS);
-        let (view, send) = (Some(Missing::View), Some(Missing::Send));
+        let (view, send) = (Some(MissingPermission::View), Some(MissingPermission::Send));
         assert_eq!(may(0, plain, json!([]), &none), (None, None));
         assert_eq!(may(0, 0, json!([]), &none), (view, view));
         assert_eq!(may(VIEW | SEND, 0, json!([]), &none), (None, send));
@@ -412,7 +417,7 @@ mod tests {
         let timed_out = |at: &str| json!({ "members": [{ "user": { "id": "9" }, "roles": ["10"], "communication_disabled_until": at }] });
         assert_eq!(
             may(plain, 0, json!([]), &timed_out("2099-01-01T00:00:00Z")).0,
-            Some(Missing::TimedOut)
+            Some(MissingPermission::TimedOut)
         );
         assert_eq!(may(plain, 0, json!([]), &timed_out("1999-01-01T00:00:00Z")).0, None);
     }

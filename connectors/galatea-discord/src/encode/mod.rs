@@ -14,7 +14,7 @@ use serenity::builder::CreateAllowedMentions;
 
 use crate::{decode::is_private, error::codes};
 pub(crate) use buttons::disabled;
-pub(crate) use media::{MAX_UPLOAD, Upload};
+pub(crate) use media::{FileUpload, MAX_UPLOAD};
 
 /// Longest text of a message (Discord, "Create Message"), in UTF-16 code units. Discord says
 /// "characters" without a definition. A text never has fewer UTF-16 code units than characters.
@@ -32,7 +32,7 @@ pub(crate) enum Part {
         body: Map<String, Value>,
         /// Files to upload with it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        files: Vec<Upload>,
+        files: Vec<FileUpload>,
         /// The message, or the interaction, it answers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reply_to: Option<RemoteId>,
@@ -155,7 +155,7 @@ fn check(attachments: &[Media]) -> Result<()> {
 fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> {
     check(&content.attachments)?;
     let uploads: Vec<&Media> = content.attachments.iter().filter(|m| media::is_upload(m)).collect();
-    let mut bodies: Vec<(String, Vec<Upload>)> =
+    let mut bodies: Vec<(String, Vec<FileUpload>)> =
         texts(content).into_iter().map(|text| (text, Vec::new())).collect();
     for (n, group) in uploads.chunks(MAX_FILES).enumerate() {
         let files = group.iter().enumerate().map(|(at, m)| media::upload(m, at)).collect();
@@ -168,7 +168,7 @@ fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> 
         return Err(Error::invalid("there is nothing to say").with_code(codes::INVALID));
     }
     let count = bodies.len();
-    let one = |(at, (text, files)): (usize, (String, Vec<Upload>))| {
+    let one = |(at, (text, files)): (usize, (String, Vec<FileUpload>))| {
         let mut body = body(&text)?;
         if at + 1 == count
             && let Some(rows) = buttons::rows(&content.buttons)?

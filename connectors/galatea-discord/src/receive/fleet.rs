@@ -5,13 +5,13 @@ use galatea_http::Tunnels;
 use std::sync::Arc;
 use url::Url;
 
-use super::{Intake, quota::Quota, shard_health::ShardHealth};
+use super::{ShardIntake, quota::Quota, shard_health::ShardHealth};
 use crate::config::Patience;
 
 /// What all shards share.
 #[derive(Clone)]
 pub(crate) struct Fleet {
-    pub(crate) intake: Intake,
+    pub(crate) intake: ShardIntake,
     pub(crate) token: Arc<SecretString>,
     pub(crate) address: Url,
     pub(crate) tunnels: Tunnels,

@@ -18,10 +18,10 @@ use crate::{
     },
     encode::disabled,
     send::{
-        api::{Api, Call},
+        api::{Call, DiscordApi},
         escape,
         interaction::EPHEMERAL,
-        send_state::{Pending, SendState},
+        send_state::{PendingAnswer, SendState},
     },
 };
 
@@ -33,8 +33,8 @@ pub(super) const ASKED: &str = "asked";
 
 /// What the shards and workers of one application need to receive events.
 #[derive(Clone)]
-pub(crate) struct Intake {
-    pub(crate) api: Api,
+pub(crate) struct ShardIntake {
+    pub(crate) api: DiscordApi,
     pub(crate) send_state: Arc<SendState>,
     pub(crate) me: Arc<Me>,
     pub(crate) gateway: Gateway,
@@ -44,7 +44,7 @@ pub(crate) struct Intake {
 }
 
 /// One event on its way from a shard to its worker.
-pub(crate) struct Item {
+pub(crate) struct ShardEvent {
     /// The session, with this event's sequence number.
     pub(super) session: Session,
     pub(super) name: String,
@@ -53,9 +53,9 @@ pub(crate) struct Item {
     pub(super) acknowledged: Option<JoinHandle<()>>,
 }
 
-impl Intake {
+impl ShardIntake {
     pub(crate) fn new(
-        api: Api,
+        api: DiscordApi,
         send_state: Arc<SendState>,
         directory: Arc<Directory>,
         me: Arc<Me>,
@@ -83,7 +83,7 @@ impl Intake {
         let private = is_private(&asked);
         if let Some(application) = id(&data["application_id"]) {
             let who = id(&data["member"]["user"]["id"]).or_else(|| id(&data["user"]["id"]));
-            let pending = Pending {
+            let pending = PendingAnswer {
                 application,
                 token: Some(SecretString::from(token.clone())),
                 who,

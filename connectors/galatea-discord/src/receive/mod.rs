@@ -21,7 +21,7 @@ use galatea_core::{Gateway, Result, StateKeeper};
 use crate::send::send_state::SendState;
 use intake::ASKED;
 
-pub(crate) use self::intake::{Intake, Item};
+pub(crate) use self::intake::{ShardEvent, ShardIntake};
 
 /// Loads the commands that still waited for an answer when the previous process ended. Called before
 /// the send handler is registered: an answer that is sent without them is refused, or public.

@@ -13,7 +13,7 @@ use tokio::{sync::mpsc, time::Instant};
 use url::Url;
 
 use super::{
-    Item,
+    ShardEvent,
     fleet::Fleet,
     session::{Committed, Position, Session, guild_of, stream},
     socket::{Frame, Got},
@@ -51,7 +51,7 @@ const BRIEF: Duration = Duration::from_secs(10);
 const QUEUE: usize = 1024;
 
 /// How a connection ended.
-enum End {
+enum ConnectionEnd {
     /// The process is stopping.
     Stop,
     /// Resume the session after this pause.
@@ -67,10 +67,10 @@ struct Shard {
     number: u16,
     session: Option<Session>,
     committed: Arc<Committed>,
-    items: mpsc::Sender<Item>,
+    items: mpsc::Sender<ShardEvent>,
     /// A received event that waits for room in the queue. It outlives its connection, because a
     /// resume continues after it.
-    held: Option<Item>,
+    held: Option<ShardEvent>,
     misses: u32,
     /// Resumes in a row that Discord neither accepted nor refused.
     unheard: u32,
@@ -156,13 +156,13 @@ impl Shard {
             self.brief =
                 if clock.now().since(begun) < BRIEF { self.brief.saturating_add(1) } else { 0 };
             let pause = match end {
-                End::Stop => return Ok(()),
-                End::Resume(pause) => pause.max(pause_after_brief(self.brief)),
-                End::Fresh(pause) => {
+                ConnectionEnd::Stop => return Ok(()),
+                ConnectionEnd::Resume(pause) => pause.max(pause_after_brief(self.brief)),
+                ConnectionEnd::Fresh(pause) => {
                     (self.session, self.unheard) = (None, 0);
                     pause.max(pause_after_brief(self.brief))
                 }
-                End::Failed(error) => {
+                ConnectionEnd::Failed(error) => {
                     tracing::warn!(shard = self.number, error = %error, "failed to connect to Discord's gateway; reconnecting");
                     // An unreachable gateway does not end the session. Discord says if it is gone,
                     // and a resume costs nothing.
@@ -184,14 +184,16 @@ impl Shard {
     }
 
     /// Runs one connection until it ends.
-    async fn once(&mut self) -> Result<End> {
+    async fn once(&mut self) -> Result<ConnectionEnd> {
         let stop = self.fleet.intake.stop.clone();
         let begun = stop.run_until_cancelled(self.begin()).await;
         let (mut socket, interval) = match begun {
-            None => return Ok(End::Stop),
+            None => return Ok(ConnectionEnd::Stop),
             Some(Ok(begun)) => begun,
             Some(Err(error)) if error.code() == Some(codes::IDENTIFY) => return Err(error),
-            Some(Err(error)) => return Ok(End::Failed(self.fleet.intake.api.placed(error))),
+            Some(Err(error)) => {
+                return Ok(ConnectionEnd::Failed(self.fleet.intake.api.placed(error)));
+            }
         };
         let clock = self.fleet.intake.gateway.clock().clone();
         // A random first delay, so that not all clients beat at once after an outage (Discord,
@@ -205,7 +207,7 @@ impl Shard {
                 biased;
                 () = stop.cancelled() => {
                     socket.leave().await;
-                    return Ok(End::Stop);
+                    return Ok(ConnectionEnd::Stop);
                 }
                 () = &mut beat => {
                     // While an event is held nothing is read, so the acknowledgement may have
@@ -213,7 +215,7 @@ impl Shard {
                     if !acknowledged && self.held.is_none() {
                         tracing::info!(shard = self.number, "Discord does not answer heartbeats; reconnecting");
                         socket.leave().await;
-                        return Ok(End::Resume(Duration::ZERO));
+                        return Ok(ConnectionEnd::Resume(Duration::ZERO));
                     }
                     acknowledged = false;
                     if !socket.send(HEARTBEAT, &self.sequence()).await {
@@ -253,13 +255,13 @@ impl Shard {
                         HEARTBEAT_ACK => acknowledged = true,
                         RECONNECT => {
                             socket.leave().await;
-                            return Ok(End::Resume(Duration::ZERO));
+                            return Ok(ConnectionEnd::Resume(Duration::ZERO));
                         }
                         INVALID_SESSION => {
                             socket.leave().await;
                             // Discord asks for a pause of one to five seconds ("Resuming").
                             let pause = Duration::from_secs(1).mul_f64(rand::rng().random_range(1.0..5.0));
-                            return Ok(if frame.d == true { End::Resume(pause) } else { End::Fresh(pause) });
+                            return Ok(if frame.d == true { ConnectionEnd::Resume(pause) } else { ConnectionEnd::Fresh(pause) });
                         }
                         _ => {}
                     }
@@ -289,7 +291,7 @@ impl Shard {
         frame: Frame,
         ready: &mut bool,
         watchdog: &mut Watchdog,
-    ) -> Option<Item> {
+    ) -> Option<ShardEvent> {
         let (sequence, name) = (frame.s?, frame.t?);
         let now = Instant::now();
         match name.as_str() {
@@ -321,7 +323,7 @@ impl Shard {
         let acknowledged = (name == "INTERACTION_CREATE")
             .then(|| self.fleet.intake.acknowledge(&frame.d))
             .flatten();
-        Some(Item { session: session.clone(), name, data: frame.d, acknowledged })
+        Some(ShardEvent { session: session.clone(), name, data: frame.d, acknowledged })
     }
 
     fn arrived(&mut self, ready: &mut bool, what: &'static str) {
@@ -330,16 +332,16 @@ impl Shard {
         self.fleet.shard_health.up(self.number);
     }
 
-    fn broken(&mut self, ready: bool) -> End {
+    fn broken(&mut self, ready: bool) -> ConnectionEnd {
         if ready {
-            return End::Resume(Duration::ZERO);
+            return ConnectionEnd::Resume(Duration::ZERO);
         }
         let error = Error::new(ErrorKind::Unavailable, "Discord's gateway closed the connection")
             .with_code(codes::CONNECT);
-        End::Failed(self.fleet.intake.api.placed(error))
+        ConnectionEnd::Failed(self.fleet.intake.api.placed(error))
     }
 
-    fn closed(&mut self, code: Option<u16>, ready: bool) -> Result<End> {
+    fn closed(&mut self, code: Option<u16>, ready: bool) -> Result<ConnectionEnd> {
         let Some(code) = code else { return Ok(self.broken(ready)) };
         if let Some(error) = fatal_close(code) {
             return Err(error);
@@ -348,7 +350,7 @@ impl Shard {
         Ok(match code {
             // The session is lost: not authenticated (4003), invalid sequence (4007). 1000 and 1001
             // end it, too.
-            4003 | 4007 | 1000 | 1001 => End::Fresh(Duration::from_millis(500)),
+            4003 | 4007 | 1000 | 1001 => ConnectionEnd::Fresh(Duration::from_millis(500)),
             _ => self.broken(ready),
         })
     }

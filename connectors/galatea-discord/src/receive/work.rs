@@ -7,7 +7,7 @@ use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Intake, Item,
+    ShardEvent, ShardIntake,
     intake::storing,
     session::{Committed, Position},
     shard_health::ShardHealth,
@@ -33,7 +33,7 @@ const OVERLAP: u64 = 60_000 << 22;
 
 /// What an event turned out to be.
 #[derive(PartialEq)]
-enum Taken {
+enum TakenEvent {
     /// An echo of our own message.
     Echo,
     /// Something to store, or a change of the session.
@@ -42,7 +42,7 @@ enum Taken {
 
 /// State of one shard's worker.
 struct Work {
-    intake: Intake,
+    intake: ShardIntake,
     shard_health: Arc<ShardHealth>,
     shard: u16,
     position: Position,
@@ -61,7 +61,7 @@ pub(super) async fn run(
     shard: u16,
     position: Position,
     committed: Arc<Committed>,
-    mut queue: mpsc::Receiver<Item>,
+    mut queue: mpsc::Receiver<ShardEvent>,
     stop: CancellationToken,
 ) {
     let Fleet { intake, shard_health, .. } = fleet;
@@ -91,7 +91,7 @@ pub(super) async fn run(
             }
             let mut echoes = count > 0;
             for item in items.drain(..) {
-                echoes &= work.take(item).await == Taken::Echo;
+                echoes &= work.take(item).await == TakenEvent::Echo;
             }
             if echoes && waits.is_none_or(|since| since.elapsed() < COMPANY) {
                 waits = waits.or_else(|| Some(Instant::now()));
@@ -106,18 +106,18 @@ pub(super) async fn run(
 }
 
 impl Work {
-    async fn take(&mut self, item: Item) -> Taken {
+    async fn take(&mut self, item: ShardEvent) -> TakenEvent {
         let fresh = self.position.session.as_ref().is_none_or(|s| s.id != item.session.id);
         if fresh && item.name != "READY" {
             // Left over from a lost session. Catching up reads its messages if they were not
             // stored.
-            return Taken::News;
+            return TakenEvent::News;
         }
         self.position.session = Some(item.session);
         if item.name == "READY" {
             self.shard_health.servers(self.shard, "READY", &item.data);
             self.begin(&item.data).await;
-            return Taken::News;
+            return TakenEvent::News;
         }
         let (intake, data) = (self.intake.clone(), item.data);
         self.position.guild = guild_of(&item.name, &data, self.position.guild);
@@ -183,7 +183,7 @@ impl Work {
         {
             self.guild_came(guild).await;
         }
-        if echo { Taken::Echo } else { Taken::News }
+        if echo { TakenEvent::Echo } else { TakenEvent::News }
     }
 
     /// Begins a new session and catches up on direct messages since the last event of the old one.

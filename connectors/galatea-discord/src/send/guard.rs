@@ -34,7 +34,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// The count of recently refused calls.
 #[derive(Debug)]
 pub(crate) struct Guard {
-    refused: Mutex<Refused>,
+    refused: Mutex<RefusedCalls>,
     /// Whether the count of earlier processes was loaded. Later runs in this process would only
     /// load their own count.
     restored: AtomicBool,
@@ -44,7 +44,7 @@ pub(crate) struct Guard {
 }
 
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
-struct Refused {
+struct RefusedCalls {
     /// Start of each entry, and the number of refusals in it.
     times: VecDeque<(Timestamp, u32)>,
     /// Refusals in a row, without another answer between them.
@@ -53,7 +53,7 @@ struct Refused {
     until: Timestamp,
 }
 
-impl Refused {
+impl RefusedCalls {
     fn count(&mut self, now: Timestamp) {
         match self.times.back_mut() {
             Some((since, count)) if now.since(*since) < GRAIN => *count = count.saturating_add(1),
@@ -143,7 +143,7 @@ impl Guard {
     /// # Errors
     /// Those of the store.
     pub(crate) async fn restore(&self, gateway: &Gateway) -> Result<()> {
-        let kept = self.keeper.restore::<Refused>(gateway).await?;
+        let kept = self.keeper.restore::<RefusedCalls>(gateway).await?;
         let now = gateway.clock().now();
         let first = !self.restored.swap(true, Ordering::AcqRel);
         if let Some(mut kept) = kept.filter(|_| first) {
@@ -152,7 +152,7 @@ impl Guard {
             // [`WINDOW`].
             kept.times.iter_mut().for_each(|(since, _)| *since = (*since).min(now));
             kept.times.append(&mut own.times);
-            *own = Refused { in_a_row: kept.in_a_row.saturating_add(own.in_a_row), ..kept };
+            *own = RefusedCalls { in_a_row: kept.in_a_row.saturating_add(own.in_a_row), ..kept };
         }
         Ok(())
     }
@@ -168,12 +168,12 @@ impl Guard {
     }
 
     /// The count to store; `None` before the first refusal.
-    fn snapshot(&self) -> Option<Refused> {
+    fn snapshot(&self) -> Option<RefusedCalls> {
         let refused = self.lock().clone();
-        (refused != Refused::default()).then_some(refused)
+        (refused != RefusedCalls::default()).then_some(refused)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Refused> {
+    fn lock(&self) -> MutexGuard<'_, RefusedCalls> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -30,10 +30,10 @@ use crate::{
         is_interaction, is_private,
         raw::id,
     },
-    encode::{self, Part, Upload, snowflake},
+    encode::{self, FileUpload, Part, snowflake},
     error::{Failure, Refusal, Room, cannot_write},
 };
-use api::{Api, Call};
+use api::{Call, DiscordApi};
 use interaction::expired;
 use send_state::SendState;
 use sender::message_id;
@@ -42,7 +42,7 @@ pub(crate) use self::sender::{DiscordSender, escape};
 
 impl DiscordSender {
     pub(crate) fn new(
-        api: Api,
+        api: DiscordApi,
         send_state: Arc<SendState>,
         directory: Arc<Directory>,
         me: Arc<OnceLock<u64>>,
@@ -108,7 +108,7 @@ impl DiscordSender {
         delivery: &Delivery,
         channel: u64,
         mut body: Map<String, Value>,
-        files: &[Upload],
+        files: &[FileUpload],
         reply_to: Option<&RemoteId>,
         follow_up: bool,
     ) -> Result<Receipt, Failure> {

@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use super::{api::Api, send_state::SendState};
+use super::{api::DiscordApi, send_state::SendState};
 use crate::{
     decode::{directory::Directory, raw::id},
     error::Failure,
@@ -16,7 +16,7 @@ use crate::{
 
 /// The send handler of one application.
 pub(crate) struct DiscordSender {
-    pub(super) api: Api,
+    pub(super) api: DiscordApi,
     pub(super) send_state: Arc<SendState>,
     pub(super) directory: Arc<Directory>,
     pub(super) folder: PathBuf,

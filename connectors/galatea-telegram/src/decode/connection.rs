@@ -44,7 +44,7 @@ pub(super) fn world(chat: &Chat) -> WorldRef {
 
 /// What is known of a chat.
 #[derive(Debug, Clone)]
-pub(super) struct Known<'a> {
+pub(super) struct KnownForum<'a> {
     pub(super) id: i64,
     pub(super) kind: ChannelType,
     pub(super) name: Option<String>,
@@ -53,7 +53,7 @@ pub(super) struct Known<'a> {
     pub(super) is_forum: bool,
 }
 
-impl Known<'_> {
+impl KnownForum<'_> {
     /// The Room of the chat or of a topic in it. A topic has no name here, because only service
     /// messages contain it.
     pub(super) fn room(self, thread: Option<i32>) -> RoomRef {
@@ -88,7 +88,7 @@ impl Known<'_> {
 
 /// The Room of a chat or of a topic in it.
 pub(super) fn room(chat: &Chat, thread: Option<i32>) -> RoomRef {
-    let known = Known {
+    let known = KnownForum {
         id: chat.id.0,
         kind: kind(chat),
         name: chat_name(chat),

@@ -14,7 +14,7 @@ use galatea_core::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{connection::Known, place::message_id};
+use super::{connection::KnownForum, place::message_id};
 use number::integer;
 use topics::Topics;
 
@@ -82,7 +82,7 @@ fn read_chat(chat: &Chat, values: &[Value], archive: &mut Archive) {
     };
     // Only supergroups have topics, and only there are an export's numbers those of bots.
     let topics = if remote < CHANNEL { Topics::of(values) } else { Topics::default() };
-    let room = Known {
+    let room = KnownForum {
         id: remote,
         kind,
         name: chat.name.clone(),
@@ -91,8 +91,8 @@ fn read_chat(chat: &Chat, values: &[Value], archive: &mut Archive) {
     };
     for (n, value) in values.iter().enumerate() {
         match read_message(&room, &topics, value) {
-            Ok(Entry::Message(message)) => archive.messages.push(*message),
-            Ok(Entry::LeftOut(what)) => archive.leave_out(what),
+            Ok(ExportEntry::Message(message)) => archive.messages.push(*message),
+            Ok(ExportEntry::LeftOut(what)) => archive.leave_out(what),
             Err(cause) => {
                 let id =
                     value.get("id").map_or_else(|| format!("number {}", n + 1), Value::to_string);
@@ -128,7 +128,7 @@ fn positive(id: i64) -> Option<i64> {
 }
 
 /// What an entry of a chat is.
-enum Entry {
+enum ExportEntry {
     Message(Box<Incoming>),
     /// The connector does not store such an entry either.
     LeftOut(&'static str),
@@ -138,12 +138,16 @@ enum Entry {
 ///
 /// # Errors
 /// What cannot be read.
-fn read_message(chat: &Known<'_>, topics: &Topics, value: &Value) -> Result<Entry, String> {
+fn read_message(
+    chat: &KnownForum<'_>,
+    topics: &Topics,
+    value: &Value,
+) -> Result<ExportEntry, String> {
     let field = |name: &str| value.get(name).unwrap_or(&Value::Null);
     match field("type").as_str() {
         Some("message") => {}
-        Some("service") => return Ok(Entry::LeftOut("service messages")),
-        Some(_) => return Ok(Entry::LeftOut("messages that Telegram Desktop cannot export")),
+        Some("service") => return Ok(ExportEntry::LeftOut("service messages")),
+        Some(_) => return Ok(ExportEntry::LeftOut("messages that Telegram Desktop cannot export")),
         None => return Err("it has no `type`".to_owned()),
     }
     if matches!(field("text"), Value::Object(_) | Value::Number(_) | Value::Bool(_)) {
@@ -151,7 +155,7 @@ fn read_message(chat: &Known<'_>, topics: &Topics, value: &Value) -> Result<Entr
     }
     let content = content::read(value);
     if content.is_empty() {
-        return Ok(Entry::LeftOut("messages without content"));
+        return Ok(ExportEntry::LeftOut("messages without content"));
     }
     let number = integer(field("id")).ok_or("its `id` is not a number")?;
     let seconds = integer(field("date_unixtime"))
@@ -173,7 +177,7 @@ fn read_message(chat: &Known<'_>, topics: &Topics, value: &Value) -> Result<Entr
     // A message that begins a line of thought in a topic replies to the topic's first message.
     let root = thread.map(i64::from);
     let reply_to = topics::replied(value).filter(|to| Some(*to) != root).map(id);
-    Ok(Entry::Message(Box::new(Incoming {
+    Ok(ExportEntry::Message(Box::new(Incoming {
         connection: Connection {
             world: WorldRef::new(RemoteId::new(remote), chat.name.clone()),
             room,

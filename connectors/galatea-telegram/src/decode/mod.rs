@@ -24,7 +24,7 @@ use teloxide::types::{
 };
 
 use me::is_me;
-use place::{GENERAL_TOPIC, Target, message_id, room_id};
+use place::{ChatTarget, GENERAL_TOPIC, message_id, room_id};
 use quote::{origin_name, real_reply};
 use text::text_and_entities;
 
@@ -51,7 +51,7 @@ pub(crate) struct Decoded {
     /// The chat's id, if it has topics.
     pub(crate) forum: Option<i64>,
     /// The topic that was opened again.
-    pub(crate) reopened: Option<Target>,
+    pub(crate) reopened: Option<ChatTarget>,
     /// The chat in which the bot's own rights changed.
     pub(crate) own_rights: Option<i64>,
 }
@@ -125,7 +125,7 @@ fn message(m: &Message, me: &Me) -> Decoded {
         }
         MessageKind::ForumTopicReopened(_) | MessageKind::GeneralForumTopicUnhidden(_) => {
             let thread = connection::thread(m).filter(|thread| *thread != GENERAL_TOPIC);
-            out.reopened = Some(Target { chat: m.chat.id.0, thread });
+            out.reopened = Some(ChatTarget { chat: m.chat.id.0, thread });
         }
         MessageKind::ForumTopicEdited(topic) => {
             out.syncs = topic_name(m, topic.forum_topic_edited.name.as_deref())

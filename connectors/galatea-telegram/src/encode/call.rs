@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 /// One Bot API call without its chat, which the delivery's address adds when it is sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Part {
+pub(crate) struct BotCall {
     /// The Bot API method.
     pub(crate) method: Method,
     /// Its parameters. `chat_id` is present only if a message id named the chat.
@@ -74,7 +74,7 @@ impl Method {
     }
 }
 
-impl Part {
+impl BotCall {
     pub(super) fn new(method: Method) -> Self {
         Self { method, params: Map::new(), files: Vec::new(), reply_to: None }
     }

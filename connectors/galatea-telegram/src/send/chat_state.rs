@@ -23,7 +23,7 @@ const MAX_CHATS: usize = 100_000;
 /// State of all chats. Cheap to read and write from any task.
 #[derive(Debug, Default)]
 pub(crate) struct ChatState {
-    chats: DashMap<i64, Notes>,
+    chats: DashMap<i64, ChatNotes>,
     /// The newest message number in private chats and basic groups, which share one count per
     /// account (TDLib's common message box).
     shared: AtomicI32,
@@ -36,7 +36,7 @@ pub(crate) struct ChatState {
 }
 
 #[derive(Debug, Default)]
-struct Notes {
+struct ChatNotes {
     newest: i32,
     own: VecDeque<i32>,
     attempt: Option<(DeliveryId, i32)>,
@@ -63,7 +63,7 @@ impl ChatState {
         self.handle.get().cloned()
     }
 
-    fn notes(&self, chat: i64) -> dashmap::mapref::one::RefMut<'_, i64, Notes> {
+    fn notes(&self, chat: i64) -> dashmap::mapref::one::RefMut<'_, i64, ChatNotes> {
         if self.chats.len() > MAX_CHATS {
             self.chats.retain(|_, notes| notes.forum || notes.attempt.is_some());
             if self.chats.len() > MAX_CHATS {

@@ -3,11 +3,11 @@
 use galatea_core::{Error, Result, Speak};
 use serde_json::{Value, json};
 
-use super::api::Api;
-use crate::{decode::place::Target, error::Failure};
+use super::api::BotApi;
+use crate::{decode::place::ChatTarget, error::Failure};
 
 /// Fetches the person's membership and, unless that decides, the chat's permissions.
-pub(super) async fn may_speak(api: &Api, target: Target, person: i64) -> Result<Speak> {
+pub(super) async fn may_speak(api: &BotApi, target: ChatTarget, person: i64) -> Result<Speak> {
     if target.chat > 0 {
         return Ok(if target.chat == person { Speak::Yes } else { Speak::No });
     }

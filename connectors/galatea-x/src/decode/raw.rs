@@ -10,7 +10,7 @@ use crate::decode::snowflake::number;
 
 /// One page of a timeline.
 #[derive(Debug, Default)]
-pub(crate) struct Page {
+pub(crate) struct PostPage {
     /// Posts, newest first as X sends them.
     pub(crate) posts: Vec<Post>,
     /// The users, posts and media that the posts refer to.
@@ -62,9 +62,9 @@ impl Includes {
 }
 
 /// Reads a page; `data` may be a list, one post, or missing.
-pub(crate) fn page(body: Value) -> Page {
-    let Value::Object(mut body) = body else { return Page::default() };
-    let mut page = Page {
+pub(crate) fn page(body: Value) -> PostPage {
+    let Value::Object(mut body) = body else { return PostPage::default() };
+    let mut page = PostPage {
         next: body
             .get("meta")
             .and_then(|m| m.get("next_token"))

@@ -14,7 +14,7 @@ use super::{
 pub(crate) const MAX_WEIGHT: usize = 280;
 /// A piece of text that is not cut: a link, or one user-perceived character.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct TextPiece {
     /// Byte range in the text.
     pub(super) range: Range<usize>,
     /// Its weight.
@@ -41,14 +41,14 @@ pub(crate) fn has_link(text: &str) -> bool {
 }
 
 /// Divides a text into links and characters. The weights are X's only if `text` is in NFC.
-pub(super) fn pieces(text: &str) -> Vec<Piece> {
+pub(super) fn pieces(text: &str) -> Vec<TextPiece> {
     let mut pieces = Vec::with_capacity(text.len());
     let mut start = 0;
     for link in links(text) {
         characters(text, start..link.range.start, &mut pieces);
         start = link.range.end;
         if link.weight <= MAX_WEIGHT {
-            pieces.push(Piece { range: link.range, weight: link.weight });
+            pieces.push(TextPiece { range: link.range, weight: link.weight });
             continue;
         }
         // The heaviest reading does not fit into a post, so the text may be cut anywhere, and each
@@ -65,7 +65,7 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
     pieces
 }
 
-fn characters(text: &str, range: Range<usize>, pieces: &mut Vec<Piece>) {
+fn characters(text: &str, range: Range<usize>, pieces: &mut Vec<TextPiece>) {
     let from = range.start;
     let mut joined = false;
     for (at, seen) in text[range].grapheme_indices(true) {
@@ -73,7 +73,7 @@ fn characters(text: &str, range: Range<usize>, pieces: &mut Vec<Piece>) {
         // one by one.
         let weight = if joined { seen.chars().map(point).sum() } else { cluster(seen) };
         joined = seen.ends_with('\u{200D}');
-        pieces.push(Piece { range: from + at..from + at + seen.len(), weight });
+        pieces.push(TextPiece { range: from + at..from + at + seen.len(), weight });
     }
 }
 

@@ -20,7 +20,7 @@ use crate::{
 
 /// What both receiving tasks of one account share.
 #[derive(Clone)]
-pub(crate) struct Intake {
+pub(crate) struct PostIntake {
     pub(crate) api: Arc<Api>,
     pub(crate) config: Arc<XConfig>,
     pub(crate) journal: Arc<Journal>,
@@ -30,7 +30,7 @@ pub(crate) struct Intake {
     reported: Arc<Mutex<Option<Health>>>,
 }
 
-impl Intake {
+impl PostIntake {
     pub(crate) fn new(
         api: Arc<Api>,
         config: Arc<XConfig>,

@@ -10,7 +10,7 @@ use galatea_core::{
 use rand::RngExt;
 use std::time::Duration;
 
-use super::Intake;
+use super::PostIntake;
 use crate::{
     SCHEDULE,
     config::{Posting, Quiet},
@@ -30,12 +30,12 @@ about something else and in other words than your recent posts here. Answer with
 
 /// When the last post was requested, and when the next one is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Plan {
+struct PostPlan {
     last: Option<Timestamp>,
     due: Timestamp,
 }
 
-impl Plan {
+impl PostPlan {
     fn read(position: &str) -> Option<Self> {
         let (last, due) = position.split_once(':')?;
         Some(Self { last: last.parse().ok().map(Timestamp), due: Timestamp(due.parse().ok()?) })
@@ -86,13 +86,13 @@ fn after_quiet(at: Timestamp, quiet: Option<Quiet>) -> Timestamp {
 ///
 /// # Errors
 /// Errors of the store; the connector is restarted then.
-pub(crate) async fn run(intake: Intake) -> Result<()> {
+pub(crate) async fn run(intake: PostIntake) -> Result<()> {
     let Some(posting) = intake.config.posting else {
         intake.stop.cancelled().await;
         return Ok(());
     };
-    let stored = intake.gateway.cursor(STREAM).await?.and_then(|c| Plan::read(&c.position));
-    let mut plan = Plan::at_start(stored, &posting, intake.gateway.clock().now(), share());
+    let stored = intake.gateway.cursor(STREAM).await?.and_then(|c| PostPlan::read(&c.position));
+    let mut plan = PostPlan::at_start(stored, &posting, intake.gateway.clock().now(), share());
     if stored != Some(plan) {
         intake.gateway.receive(Batch { cursor: Some(cursor(plan)), ..Batch::default() }).await?;
     }
@@ -117,7 +117,7 @@ pub(crate) async fn run(intake: Intake) -> Result<()> {
             }
             continue;
         }
-        let next = Plan::after(now, &posting, share());
+        let next = PostPlan::after(now, &posting, share());
         intake
             .gateway
             .receive(Batch {
@@ -134,7 +134,7 @@ fn share() -> f64 {
     rand::rng().random::<f64>()
 }
 
-fn cursor(plan: Plan) -> Cursor {
+fn cursor(plan: PostPlan) -> Cursor {
     Cursor { stream: STREAM.to_owned(), position: plan.write() }
 }
 
@@ -184,28 +184,28 @@ mod tests {
     #[test]
     fn plans_survive_being_stored() {
         for plan in [
-            Plan { last: None, due: Timestamp(7) },
-            Plan { last: Some(Timestamp(3)), due: Timestamp(9) },
+            PostPlan { last: None, due: Timestamp(7) },
+            PostPlan { last: Some(Timestamp(3)), due: Timestamp(9) },
         ] {
-            assert_eq!(Plan::read(&plan.write()), Some(plan));
+            assert_eq!(PostPlan::read(&plan.write()), Some(plan));
         }
-        assert!(Plan::read("x").is_none() && Plan::read("1:x").is_none());
+        assert!(PostPlan::read("x").is_none() && PostPlan::read("1:x").is_none());
     }
 
     #[test]
     fn a_start_keeps_what_was_planned_and_does_not_post_each_time() {
         let now = Timestamp(1_000_000_000);
-        let stored = Plan { last: Some(Timestamp(now.0 - 60_000)), due: now.plus(MINUTE) };
+        let stored = PostPlan { last: Some(Timestamp(now.0 - 60_000)), due: now.plus(MINUTE) };
         assert_eq!(
-            Plan::at_start(Some(stored), &posting(true), now, 0.5),
+            PostPlan::at_start(Some(stored), &posting(true), now, 0.5),
             stored,
             "posted a minute ago"
         );
-        assert_eq!(Plan::at_start(None, &posting(true), now, 0.5).due, now);
-        assert_eq!(Plan::at_start(None, &posting(false), now, 0.5).due, now.plus(120 * MINUTE));
-        let far = Plan { last: None, due: now.plus(9000 * MINUTE) };
+        assert_eq!(PostPlan::at_start(None, &posting(true), now, 0.5).due, now);
+        assert_eq!(PostPlan::at_start(None, &posting(false), now, 0.5).due, now.plus(120 * MINUTE));
+        let far = PostPlan { last: None, due: now.plus(9000 * MINUTE) };
         assert_eq!(
-            Plan::at_start(Some(far), &posting(false), now, 0.5).due,
+            PostPlan::at_start(Some(far), &posting(false), now, 0.5).due,
             now.plus(150 * MINUTE),
             "the interval became shorter"
         );
@@ -238,7 +238,7 @@ mod tests {
             prop_assume!(from != to);
             let quiet = Quiet { from, to };
             let posting = Posting { quiet: Some(quiet), ..posting(true) };
-            for plan in [Plan::after(Timestamp(at), &posting, share), Plan::at_start(None, &posting, Timestamp(at), share)] {
+            for plan in [PostPlan::after(Timestamp(at), &posting, share), PostPlan::at_start(None, &posting, Timestamp(at), share)] {
                 prop_assert_eq!(after_quiet(plan.due, Some(quiet)), plan.due);
                 prop_assert!(plan.due >= Timestamp(at));
             }

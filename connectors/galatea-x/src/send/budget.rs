@@ -44,7 +44,7 @@ impl Prices {
 }
 
 /// The daily budget of one account.
-pub(crate) struct Budget {
+pub(crate) struct DailyBudget {
     limit: Usd,
     path: PathBuf,
     clock: Arc<dyn Clock>,
@@ -65,7 +65,7 @@ struct Spending {
     cap: Usd,
 }
 
-impl Budget {
+impl DailyBudget {
     /// Reads the day's spending from `path`. A file that cannot be read counts as nothing spent.
     pub(crate) fn open(limit: Usd, path: PathBuf, clock: Arc<dyn Clock>) -> Self {
         let spending = std::fs::read(&path)
@@ -213,8 +213,9 @@ mod tests {
     fn the_cap_holds_over_a_restart_and_ends_at_midnight() {
         let folder = tempfile::tempdir().unwrap();
         let clock = ManualClock::new();
-        let open =
-            || Budget::open(Usd::from_cents(3), folder.path().join("spent.json"), clock.shared());
+        let open = || {
+            DailyBudget::open(Usd::from_cents(3), folder.path().join("spent.json"), clock.shared())
+        };
         let budget = open();
         budget.take(Usd(15_000)).unwrap();
         budget.take(Usd(15_000)).unwrap();
@@ -235,7 +236,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let clock = ManualClock::new();
         let open = |cents| {
-            Budget::open(Usd::from_cents(cents), folder.path().join("spent.json"), clock.shared())
+            DailyBudget::open(
+                Usd::from_cents(cents),
+                folder.path().join("spent.json"),
+                clock.shared(),
+            )
         };
         open(2).take(Usd(15_000)).unwrap();
         assert!(open(2).take(Usd(15_000)).is_err());
@@ -249,8 +254,11 @@ mod tests {
     #[test]
     fn what_costs_nothing_is_always_allowed() {
         let folder = tempfile::tempdir().unwrap();
-        let budget =
-            Budget::open(Usd(0), folder.path().join("spent.json"), ManualClock::new().shared());
+        let budget = DailyBudget::open(
+            Usd(0),
+            folder.path().join("spent.json"),
+            ManualClock::new().shared(),
+        );
         budget.take(Usd(0)).unwrap();
         assert!(budget.take(Usd(1)).is_err());
     }

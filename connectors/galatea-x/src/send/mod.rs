@@ -33,7 +33,7 @@ use crate::{
     error::{self, codes},
 };
 use api::Api;
-use calls::Draft;
+use calls::PostDraft;
 use earlier::earlier;
 use journal::{Journal, Summons};
 use repeats::Repeats;
@@ -200,15 +200,15 @@ impl XSender {
         let reply_to = target.map(|id| id.to_string());
         let named = self.named(post);
         let text = named.as_str();
-        let price =
-            Draft { text, reply_to: reply_to.as_deref(), media: &[] }.price(&self.config.prices);
+        let price = PostDraft { text, reply_to: reply_to.as_deref(), media: &[] }
+            .price(&self.config.prices);
         self.api.budget.take(price)?;
         let media = media::upload(&self.api, &post.media, &self.folder)
             .await
             .inspect_err(|_| self.api.budget.give_back(price))?;
         let failure = match calls::create(
             &self.api,
-            &Draft { text, reply_to: reply_to.as_deref(), media: &media },
+            &PostDraft { text, reply_to: reply_to.as_deref(), media: &media },
         )
         .await
         {

@@ -9,12 +9,12 @@ use super::{
         media::{kind, sticker},
         text::to_markdown,
     },
-    Author, Message, Named,
+    Author, ExportedMessage, ExportedName,
     file::Attachment,
 };
 
 /// The content; empty for a message with a preview of a link only.
-pub(super) fn of(message: &Message, channel: &Named) -> Content {
+pub(super) fn of(message: &ExportedMessage, channel: &ExportedName) -> Content {
     let said = &message.said;
     let forwarded = message.forwarded_message.as_ref();
     let readable = |text: &str| {
@@ -104,8 +104,8 @@ mod tests {
         let mut message =
             json!({ "id": "9", "content": "", "author": { "id": "1", "name": "ann" } });
         message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        let channel = Named { id: "5".into(), name: "general".into(), kind: String::new() };
-        of(&Message::deserialize(message).unwrap(), &channel)
+        let channel = ExportedName { id: "5".into(), name: "general".into(), kind: String::new() };
+        of(&ExportedMessage::deserialize(message).unwrap(), &channel)
     }
 
     #[test]

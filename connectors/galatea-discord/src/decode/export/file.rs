@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Named {
+pub(super) struct ExportedName {
     pub(super) id: String,
     pub(super) name: String,
     #[serde(rename = "type", default)]
@@ -12,17 +12,17 @@ pub(super) struct Named {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Message {
+pub(super) struct ExportedMessage {
     pub(super) id: String,
     #[serde(rename = "type", default)]
     pub(super) kind: String,
     pub(super) author: Author,
     #[serde(flatten)]
-    pub(super) said: Said,
+    pub(super) said: ExportedWords,
     #[serde(default)]
     pub(super) reference: Option<Reference>,
     #[serde(default)]
-    pub(super) forwarded_message: Option<Said>,
+    pub(super) forwarded_message: Option<ExportedWords>,
     #[serde(default)]
     pub(super) mentions: Vec<Author>,
 }
@@ -55,7 +55,7 @@ pub(super) struct Reference {
 /// The words, files and stickers of a message or of one that it forwards.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Said {
+pub(crate) struct ExportedWords {
     pub(super) content: String,
     #[serde(default)]
     pub(super) attachments: Vec<Attachment>,
