@@ -99,7 +99,7 @@ impl Response {
     /// Each piece can be `Timeout`, `Unavailable` (the connection broke) or `Invalid` (too long).
     /// The stream ends after an error.
     pub fn stream(self) -> BoxStream<'static, Result<Bytes>> {
-        let reader = Reader {
+        let reader = BodyReader {
             deadline: self.start + self.total,
             total: self.total,
             idle: self.idle,
@@ -157,7 +157,7 @@ impl Response {
     }
 }
 
-struct Reader {
+struct BodyReader {
     body: Option<reqwest::Response>,
     deadline: Instant,
     total: Duration,
@@ -167,7 +167,7 @@ struct Reader {
     place: String,
 }
 
-impl Reader {
+impl BodyReader {
     async fn next(&mut self) -> Option<Result<Bytes>> {
         let body = self.body.as_mut()?;
         let (until, silence) = match self.idle.map(|idle| (Instant::now() + idle, idle)) {

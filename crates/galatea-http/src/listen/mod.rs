@@ -21,7 +21,7 @@ use std::{future::Future, io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
 
 use stream::Stream;
-use table::{Connection, Room, Table};
+use table::{Connection, ConnectionTable, TableRoom};
 
 pub use self::limits::Limits;
 
@@ -39,7 +39,7 @@ pub async fn serve(
     limits: Limits,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    let table = Table::new(limits);
+    let table = ConnectionTable::new(limits);
     let closing = table.clone();
     let stop = async move {
         stop.await;
@@ -68,7 +68,7 @@ async fn in_time(
 
 struct Guarded {
     listener: TcpListener,
-    table: Arc<Table>,
+    table: Arc<ConnectionTable>,
 }
 
 impl Listener for Guarded {
@@ -97,9 +97,9 @@ impl Listener for Guarded {
             };
             let connection = loop {
                 match self.table.room(address.ip()) {
-                    Room::Taken(connection) => break Some(connection),
-                    Room::Refused => break None,
-                    Room::Wait => self.table.changed().await,
+                    TableRoom::Taken(connection) => break Some(connection),
+                    TableRoom::Refused => break None,
+                    TableRoom::Wait => self.table.changed().await,
                 }
             };
             if let Some(connection) = connection {
