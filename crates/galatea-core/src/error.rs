@@ -81,10 +81,10 @@ pub enum Retry {
 /// assert_eq!(error.retry(), Retry::After(Duration::from_secs(3)));
 /// ```
 #[derive(Debug)]
-pub struct Error(Box<Inner>);
+pub struct Error(Box<ErrorParts>);
 
 #[derive(Debug)]
-struct Inner {
+struct ErrorParts {
     kind: ErrorKind,
     retry: Retry,
     message: Cow<'static, str>,
@@ -144,7 +144,7 @@ impl Error {
             _ => Retry::Never,
         };
         let sent = if kind == ErrorKind::Timeout { Sent::Maybe } else { Sent::No };
-        Self(Box::new(Inner {
+        Self(Box::new(ErrorParts {
             kind,
             retry,
             message: masked_text(message.into()),
@@ -299,11 +299,21 @@ impl Error {
     /// A copy of this failure for a further caller that it affects; without its source.
     #[must_use]
     pub fn duplicate(&self) -> Self {
-        let Inner {
-            kind, retry, message, code, fix, context, sent, reach, spent, overlong, ..
+        let ErrorParts {
+            kind,
+            retry,
+            message,
+            code,
+            fix,
+            context,
+            sent,
+            reach,
+            spent,
+            overlong,
+            ..
         } = &*self.0;
         let (message, fix, context) = (message.clone(), fix.clone(), context.clone());
-        Self(Box::new(Inner {
+        Self(Box::new(ErrorParts {
             kind: *kind,
             retry: *retry,
             message,

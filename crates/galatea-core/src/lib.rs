@@ -256,9 +256,9 @@ pub use message::command::{self, ADMIN_COMMANDS, COMMAND_WORDS, COMMANDS, Comman
 pub use message::content::{self, Button, Content, Media, MediaKind, Press, Quote, QuoteKind};
 pub use message::gap::{self, Gap};
 pub use message::{
-    Address, Addressed, Archive, Batch, Connection, Cursor, Delivery, Encoded, EntityRef, Incoming,
-    IncomingEvent, IncomingMessage, Outgoing, OwnStatus, Place, ReadBackContext, ReadBackResult,
-    Receipt, Received, RoomRef, WorldRef, WorldSync,
+    Address, Addressed, Archive, Batch, Connection, ConnectionIds, Cursor, Delivery, Encoded,
+    EntityRef, Incoming, IncomingEvent, IncomingMessage, Outgoing, OwnStatus, ReadBackContext,
+    ReadBackResult, Receipt, Received, RoomRef, WorldRef, WorldSync,
 };
 pub use model::{EmbeddingModel, ModelInfo, Models, TextModel};
 pub use people::People;

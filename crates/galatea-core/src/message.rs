@@ -8,7 +8,7 @@ pub mod gap;
 mod incoming;
 mod outgoing;
 
-pub use connection::{Connection, EntityRef, Place, RoomRef, WorldRef};
+pub use connection::{Connection, ConnectionIds, EntityRef, RoomRef, WorldRef};
 pub use incoming::{
     Addressed, Archive, Batch, Cursor, Incoming, IncomingEvent, IncomingMessage, OwnStatus,
     Received, WorldSync,

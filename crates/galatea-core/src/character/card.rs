@@ -7,7 +7,7 @@ use super::{
     Character, Knowledge, MessageExample,
     diagnostic::{EMPTY, MISSING},
     fields::{Fields, index, keep, text, text_list},
-    node::{Entry, Kind, Node},
+    node::{Field, Kind, Node},
     notes::Notes,
 };
 use crate::content::Content;
@@ -60,7 +60,7 @@ fn mapped() -> impl Iterator<Item = &'static str> {
 }
 
 /// Whether a file's root is a card: it says so, or it has the fields of one and no bio.
-pub(super) fn is_card(entries: &[Entry]) -> bool {
+pub(super) fn is_card(entries: &[Field]) -> bool {
     let says = entries.iter().any(|entry| {
         entry.key == "spec"
             && matches!(&entry.value.kind, Kind::Text(spec) if spec.starts_with("chara_card"))
@@ -72,7 +72,7 @@ pub(super) fn is_card(entries: &[Entry]) -> bool {
 
 /// Reads a card.
 pub(super) fn character(
-    entries: &[Entry],
+    entries: &[Field],
     root: &Range<usize>,
     notes: &mut Notes<'_>,
 ) -> Character {

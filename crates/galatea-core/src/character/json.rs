@@ -10,7 +10,7 @@ use std::{borrow::Cow, ops::Range};
 use super::{
     MAX_DEPTH,
     diagnostic::{DEEP, Diagnostic, LOOSE, SYNTAX, SourceText, TEXT, VALUE},
-    node::{Entry, Kind, Node},
+    node::{Field, Kind, Node},
 };
 use crate::error::finding::Severity;
 
@@ -285,7 +285,7 @@ fn node(
                     ast::ObjectPropName::String(lit) => (lit.value.clone(), lit.range),
                     ast::ObjectPropName::Word(lit) => (Cow::Borrowed(lit.value), lit.range),
                 };
-                entries.push(Entry {
+                entries.push(Field {
                     key: key.into_owned(),
                     key_range: at.start..at.end,
                     value: node(source, &property.value, depth + 1)?,

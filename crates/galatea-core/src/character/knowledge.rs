@@ -6,7 +6,7 @@ use super::{
     Knowledge,
     diagnostic::MISSING,
     fields::{index, keep, list, wrong},
-    node::{Entry, Kind, Node},
+    node::{Field, Kind, Node},
     notes::Notes,
 };
 
@@ -118,7 +118,7 @@ fn piece(
 }
 
 /// The sort and value of `{ "case": "path", "value": "…" }`; the value may be an object with a path.
-fn case(item: &[Entry]) -> Option<(&'static str, String)> {
+fn case(item: &[Field]) -> Option<(&'static str, String)> {
     let field = |name: &str| item.iter().find(|entry| entry.key == name).map(|e| &e.value.kind);
     let value = match field("value")? {
         Kind::Text(text) => text.clone(),

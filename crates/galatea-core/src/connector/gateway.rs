@@ -10,7 +10,7 @@ use crate::{
     gap::Gap,
     ids::AgentIdentity,
     kill_point::kill_point,
-    message::{Batch, Connection, Cursor, Place, Received, WorldSync},
+    message::{Batch, Connection, ConnectionIds, Cursor, Received, WorldSync},
     redact::masked_string,
 };
 
@@ -52,7 +52,7 @@ pub trait GatewayBackend: Send + Sync {
         &self,
         info: &ConnectorInfo,
         connection: &Connection,
-    ) -> Result<Place>;
+    ) -> Result<ConnectionIds>;
     /// Called by [`Gateway::ensure_connections`].
     async fn ensure_connections(&self, info: &ConnectorInfo, world: WorldSync) -> Result<()>;
     /// Called by [`Gateway::receive`].
@@ -148,7 +148,7 @@ impl Gateway {
     /// Makes sure that World, Room, Entity and both Participants exist and are up to date.
     /// [`Self::receive`] does so for each event; a connector calls it for places without an event.
     /// Idempotent, also under concurrency; a known, unchanged connection costs no SQL.
-    pub async fn ensure_connection(&self, connection: &Connection) -> Result<Place> {
+    pub async fn ensure_connection(&self, connection: &Connection) -> Result<ConnectionIds> {
         self.backend.ensure_connection(&self.info, connection).await
     }
 

@@ -91,7 +91,7 @@ impl EntityRef {
 
 /// Our ids of a [`Connection`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct ConnectionIds {
     /// Our id of the World, which is stored now.
     pub world: WorldId,
     /// Our id of the Room, which is stored now.

@@ -166,7 +166,7 @@ async fn fitting(asking: Asking<'_>, request: &TextRequest, schema: &Value) -> R
         }
         None => Err(no_json()),
     };
-    let Asked { value, usage, asks, .. } = ask_by(asking, &request, ASKS, read).await?;
+    let ObjectAnswer { value, usage, asks, .. } = ask_by(asking, &request, ASKS, read).await?;
     Ok(Object { value, usage, asks })
 }
 
@@ -188,7 +188,7 @@ impl Asking<'_> {
 
 /// What came of asking for an answer of a form that the instructions describe.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked<T> {
+pub struct ObjectAnswer<T> {
     /// The value, which fits the schema.
     pub value: T,
     /// The model's last answer, for its usage.
@@ -211,7 +211,7 @@ pub async fn ask<T>(
     request: &TextRequest,
     asks: usize,
     read: impl Fn(&TextAnswer) -> std::result::Result<T, Vec<String>>,
-) -> Result<Asked<T>> {
+) -> Result<ObjectAnswer<T>> {
     ask_by(Asking::Text(model), request, asks, read).await
 }
 
@@ -220,7 +220,7 @@ async fn ask_by<T>(
     request: &TextRequest,
     asks: usize,
     read: impl Fn(&TextAnswer) -> std::result::Result<T, Vec<String>>,
-) -> Result<Asked<T>> {
+) -> Result<ObjectAnswer<T>> {
     let mut request = request.clone();
     request.length.get_or_insert(LENGTH);
     let mut usage = Usage::default();
@@ -233,7 +233,7 @@ async fn ask_by<T>(
         usage.stored_long = usage.stored_long.saturating_add(answer.usage.stored_long);
         usage.output = usage.output.saturating_add(answer.usage.output);
         wrong = match read(&answer) {
-            Ok(value) => return Ok(Asked { value, answer, usage, asks: nth }),
+            Ok(value) => return Ok(ObjectAnswer { value, answer, usage, asks: nth }),
             Err(wrong) => wrong,
         };
         let said: String = answer.text.chars().take(SHOWN).collect();

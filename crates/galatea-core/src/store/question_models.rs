@@ -129,12 +129,12 @@ impl QuestionModels {
         let name = model.info().full_name();
         let waits = deadline.saturating_duration_since(Instant::now());
         match self.state_of(&name) {
-            State::Answers => {}
-            State::Probe => {
+            QuestionState::Answers => {}
+            QuestionState::Probe => {
                 self.probe(model, texts, waits);
                 return Err(left_alone());
             }
-            State::LeftAlone => return Err(left_alone()),
+            QuestionState::LeftAlone => return Err(left_alone()),
         }
         let answer = self.wait_for_present(model, texts, deadline).await;
         if answer.as_ref().is_err_and(|error| error.kind() == ErrorKind::Timeout)
@@ -147,14 +147,16 @@ impl QuestionModels {
     }
 
     /// Whether the present model is asked for a question.
-    fn state_of(&self, model: &str) -> State {
+    fn state_of(&self, model: &str) -> QuestionState {
         let mut slow = self.lock();
-        let Some(of) = slow.as_mut().filter(|of| of.model == model) else { return State::Answers };
+        let Some(of) = slow.as_mut().filter(|of| of.model == model) else {
+            return QuestionState::Answers;
+        };
         if of.probed.elapsed() < PROBED {
-            return State::LeftAlone;
+            return QuestionState::LeftAlone;
         }
         of.probed = Instant::now();
-        State::Probe
+        QuestionState::Probe
     }
 
     /// Asks a model that took too long without waiting for it. If it answers within the time that an
@@ -210,7 +212,7 @@ impl QuestionModels {
 }
 
 /// What becomes of a question.
-enum State {
+enum QuestionState {
     /// The model is asked and waited for.
     Answers,
     /// It is asked, and nothing waits for it.

@@ -21,7 +21,7 @@ pub enum Mended {
 
 /// A value, as far as it could be read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Read {
+pub struct ReadValue {
     /// The value as read, repairs included.
     pub value: Value,
     /// How many bytes of the text it takes.
@@ -31,19 +31,19 @@ pub struct Read {
 }
 
 /// Reads the value that `text` begins with. Never fails: what cannot be read is left out.
-pub fn value_at(text: &str) -> Read {
+pub fn value_at(text: &str) -> ReadValue {
     let mut strict = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     if let Some(Ok(value)) = strict.next() {
-        return Read { value, length: strict.byte_offset(), mended: None };
+        return ReadValue { value, length: strict.byte_offset(), mended: None };
     }
-    let mut reader = Reader { text, bytes: text.as_bytes(), at: 0, torn: false };
-    let value = reader.value(0, Place::Top).unwrap_or(Value::Null);
+    let mut reader = JsonReader { text, bytes: text.as_bytes(), at: 0, torn: false };
+    let value = reader.value(0, Nesting::Top).unwrap_or(Value::Null);
     let mended = Some(if reader.torn { Mended::Torn } else { Mended::Broken });
-    Read { value, length: reader.at.min(text.len()), mended }
+    ReadValue { value, length: reader.at.min(text.len()), mended }
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum Nesting {
     Top,
     Key,
     Member,
@@ -51,14 +51,14 @@ enum Place {
 }
 
 /// A forgiving reader: every step consumes input, so it ends; nesting is bounded.
-struct Reader<'a> {
+struct JsonReader<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
     torn: bool,
 }
 
-impl Reader<'_> {
+impl JsonReader<'_> {
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
@@ -73,7 +73,7 @@ impl Reader<'_> {
         self.torn = true;
     }
 
-    fn value(&mut self, depth: usize, place: Place) -> Option<Value> {
+    fn value(&mut self, depth: usize, place: Nesting) -> Option<Value> {
         self.skip_space();
         if depth > MAX_DEPTH {
             self.end();
@@ -114,7 +114,7 @@ impl Reader<'_> {
                 Some(_) => {}
             }
             let key = match self.quote() {
-                Some(quote) => self.string(quote, Place::Key),
+                Some(quote) => self.string(quote, Nesting::Key),
                 None => self.bare_key(),
             };
             self.skip_space();
@@ -130,7 +130,7 @@ impl Reader<'_> {
                     return map;
                 }
             }
-            if let Some(value) = self.value(depth + 1, Place::Member) {
+            if let Some(value) = self.value(depth + 1, Nesting::Member) {
                 map.insert(key, value);
             }
         }
@@ -159,7 +159,7 @@ impl Reader<'_> {
                 Some(_) => {}
             }
             let before = self.at;
-            if let Some(value) = self.value(depth + 1, Place::Item) {
+            if let Some(value) = self.value(depth + 1, Nesting::Item) {
                 list.push(value);
             }
             if self.at == before {
@@ -210,7 +210,7 @@ impl Reader<'_> {
 
     /// A string up to the quote that really ends it: one that is followed by what may follow a
     /// string here.
-    fn string(&mut self, quote: char, place: Place) -> String {
+    fn string(&mut self, quote: char, place: Nesting) -> String {
         self.step();
         let mut out = String::new();
         loop {
@@ -290,25 +290,25 @@ impl Reader<'_> {
 }
 
 /// Whether a string ends where `rest` begins.
-fn ends(rest: &str, place: Place) -> bool {
+fn ends(rest: &str, place: Nesting) -> bool {
     let rest = rest.trim_start();
     let Some(next) = rest.chars().next() else { return true };
     match (place, next) {
-        (Place::Top, _) => true,
-        (Place::Key, _) => next == ':',
+        (Nesting::Top, _) => true,
+        (Nesting::Key, _) => next == ':',
         (_, '}' | ']') => true,
-        (Place::Member, ',') => {
+        (Nesting::Member, ',') => {
             let after = rest[1..].trim_start();
             after.is_empty() || after.starts_with('}') || begins_member(after)
         }
-        (Place::Member, _) => begins_member(rest),
-        (Place::Item, ',') => {
+        (Nesting::Member, _) => begins_member(rest),
+        (Nesting::Item, ',') => {
             let after = rest[1..].trim_start();
             after.is_empty()
                 || after.starts_with(['"', '\'', '“', '{', '[', ']', '-', 't', 'f', 'n'])
                 || after.starts_with(|c: char| c.is_ascii_digit())
         }
-        (Place::Item, _) => false,
+        (Nesting::Item, _) => false,
     }
 }
 

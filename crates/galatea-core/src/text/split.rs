@@ -23,7 +23,7 @@ pub fn length(text: &str, weight: Weight) -> usize {
 
 /// One piece of a text, and what was added to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
+pub struct SplitPiece {
     /// What fits one message.
     pub text: String,
     /// Bytes in front that are not the text's: a code block opened again, with the head of a table
@@ -33,14 +33,14 @@ pub struct Piece {
     pub closed: usize,
 }
 
-impl Piece {
+impl SplitPiece {
     /// The piece without what was added.
     pub fn own(&self) -> &str {
         &self.text[self.opened..self.text.len() - self.closed]
     }
 }
 
-/// Cuts Markdown into pieces of at most `limit`. Put together, [`Piece::own`] of all is exactly the
+/// Cuts Markdown into pieces of at most `limit`. Put together, [`SplitPiece::own`] of all is exactly the
 /// text. A fenced code block (CommonMark §4.5) that goes over the end of a piece is closed there
 /// and opened again in the next, with its language; one left open is closed at the end.
 ///
@@ -56,7 +56,7 @@ impl Piece {
 /// assert!(pieces.iter().all(|piece| split::length(&piece.text, weight) <= 200));
 /// assert_eq!(pieces.iter().map(|piece| piece.own()).collect::<String>(), text);
 /// ```
-pub fn fenced(text: &str, limit: usize, weight: Weight) -> Vec<Piece> {
+pub fn fenced(text: &str, limit: usize, weight: Weight) -> Vec<SplitPiece> {
     let mut pieces = Vec::new();
     let mut rest = text;
     let mut open: Option<&str> = None;
@@ -81,7 +81,7 @@ pub fn fenced(text: &str, limit: usize, weight: Weight) -> Vec<Piece> {
                 .unwrap_or_default();
         }
         open = fence_after(open, &rest[..end]);
-        let mut piece = Piece { opened: head.len(), text: head + &rest[..end], closed: 0 };
+        let mut piece = SplitPiece { opened: head.len(), text: head + &rest[..end], closed: 0 };
         rest = &rest[end..];
         if let Some(fence) = open {
             let tail = if piece.text.ends_with('\n') {
@@ -244,8 +244,8 @@ mod tests {
     use crate::TextUnit;
     use proptest::prelude::*;
 
-    fn whole(pieces: &[Piece]) -> String {
-        pieces.iter().map(Piece::own).collect()
+    fn whole(pieces: &[SplitPiece]) -> String {
+        pieces.iter().map(SplitPiece::own).collect()
     }
 
     #[test]

@@ -24,7 +24,7 @@ const PLACES: usize = 8;
 
 /// The people whom a question names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Named {
+pub struct NamedWords {
     /// Who they are, at most 16, in the order in which they were given.
     pub people: Vec<EntityId>,
     /// The names, as the question writes them.
@@ -33,7 +33,7 @@ pub struct Named {
     pub addressed: Vec<String>,
 }
 
-impl Named {
+impl NamedWords {
     /// The agent is addressed by its names rather than asked about: neither its messages rise nor those
     /// to it.
     #[must_use]
@@ -50,7 +50,7 @@ impl Named {
 }
 
 /// A word of a text, or one character of a script without spaces.
-struct Word<'a> {
+struct NameWord<'a> {
     start: usize,
     end: usize,
     lower: Cow<'a, str>,
@@ -72,13 +72,16 @@ struct Match {
 /// written with a capital letter inside of the question. Of names within each other the longest
 /// counts; people of one name are all named. Names of fewer than three letters and names without a
 /// letter are not looked for.
-pub fn named<'a>(question: &str, people: impl IntoIterator<Item = (EntityId, &'a str)>) -> Named {
-    let text: Vec<Word<'_>> = words(question).collect();
+pub fn named<'a>(
+    question: &str,
+    people: impl IntoIterator<Item = (EntityId, &'a str)>,
+) -> NamedWords {
+    let text: Vec<NameWord<'_>> = words(question).collect();
     // The words in order, each with its place: most questions are short, and most Rooms small.
     let mut places: Vec<(&str, usize)> =
         text.iter().enumerate().map(|(place, word)| (&*word.lower, place)).collect();
     places.sort_unstable();
-    let capital = |word: &Word<'_>| {
+    let capital = |word: &NameWord<'_>| {
         question
             .get(word.start..word.end)
             .and_then(|word| word.chars().next())
@@ -86,7 +89,7 @@ pub fn named<'a>(question: &str, people: impl IntoIterator<Item = (EntityId, &'a
     };
     let mut found: Vec<Match> = Vec::new();
     for (person, name) in people.into_iter().take(MOST_KNOWN) {
-        let parts: Vec<Word<'_>> = words(name).take(WORDS + 1).collect();
+        let parts: Vec<NameWord<'_>> = words(name).take(WORDS + 1).collect();
         let Some(given) = parts.first() else { continue };
         if parts.len() > WORDS || !is_name(&parts) {
             continue;
@@ -128,7 +131,7 @@ pub fn named<'a>(question: &str, people: impl IntoIterator<Item = (EntityId, &'a
         let begins_there = longest.get(&of.first).is_some_and(|last| *last > of.last);
         begins_there || before.is_some_and(|(_, last)| *last >= of.last)
     };
-    let mut named = Named::default();
+    let mut named = NamedWords::default();
     let (mut seen, mut written) = (HashSet::new(), HashSet::new());
     for of in found.iter().filter(|of| !is_within(of)) {
         if !seen.contains(&of.person) {
@@ -146,14 +149,14 @@ pub fn named<'a>(question: &str, people: impl IntoIterator<Item = (EntityId, &'a
 }
 
 /// Whether these words can be looked for. Platforms give numbers as names where they know no other.
-fn is_name(words: &[Word<'_>]) -> bool {
+fn is_name(words: &[NameWord<'_>]) -> bool {
     let letters =
         || words.iter().flat_map(|word| word.lower.chars()).filter(|c| c.is_alphanumeric());
     letters().nth(SHORTEST - 1).is_some() && letters().any(char::is_alphabetic)
 }
 
 /// The words of a text in lower case, with their places.
-fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
+fn words(text: &str) -> impl Iterator<Item = NameWord<'_>> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let mut rest = 0;
     std::iter::from_fn(move || {
@@ -170,7 +173,7 @@ fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
         let word = text.get(start..rest)?;
         let is_lower = word.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
         let lower = if is_lower { word.into() } else { word.to_lowercase().into() };
-        Some(Word { start, end: rest, lower })
+        Some(NameWord { start, end: rest, lower })
     })
 }
 

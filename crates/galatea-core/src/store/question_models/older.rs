@@ -43,14 +43,14 @@ const SAME: f32 = 0.9999;
 pub(super) struct Older {
     kinds: Vec<MemoryKind>,
     asking: Arc<Semaphore>,
-    state: Mutex<State>,
+    state: Mutex<OlderState>,
 }
 
 /// When a list was read, and the models on it.
 type List = (Timestamp, Arc<[OlderEmbeddings]>);
 
 #[derive(Default)]
-struct State {
+struct OlderState {
     /// The models before the present one, by agent and present model.
     lists: HashMap<(AgentId, String), List>,
     /// Models that failed, with the time until which they are left alone, and why.
@@ -58,12 +58,12 @@ struct State {
 }
 
 /// A question that an older model is embedding.
-pub(super) struct Asked {
+pub(super) struct OlderQuestion {
     of: OlderEmbeddings,
-    call: std::result::Result<Call, String>,
+    call: std::result::Result<EmbedCall, String>,
 }
 
-struct Call {
+struct EmbedCall {
     info: ModelInfo,
     texts: Vec<String>,
     answer: JoinHandle<Result<Vec<Vec<f32>>>>,
@@ -87,7 +87,7 @@ impl Older {
         searched: Searched<'_>,
         model: &Arc<dyn EmbeddingModel>,
         texts: Texts<'_>,
-    ) -> Vec<Asked> {
+    ) -> Vec<OlderQuestion> {
         let name = model.info().full_name();
         let mut all: Vec<OlderEmbeddings> = Vec::new();
         for agent in searched.agents {
@@ -108,7 +108,7 @@ impl Older {
         all.truncate(MOST);
         let ask = |of: OlderEmbeddings| {
             let call = self.begin(searched.now, model, &of, texts);
-            Asked { of, call }
+            OlderQuestion { of, call }
         };
         all.into_iter().map(ask).collect()
     }
@@ -119,7 +119,7 @@ impl Older {
         model: &Arc<dyn EmbeddingModel>,
         of: &OlderEmbeddings,
         texts: Texts<'_>,
-    ) -> std::result::Result<Call, String> {
+    ) -> std::result::Result<EmbedCall, String> {
         if let Some((until, reason)) = self.lock().paused.get(&of.model)
             && now < *until
         {
@@ -138,21 +138,21 @@ impl Older {
             drop(permit);
             answer
         });
-        Ok(Call { info, texts, answer })
+        Ok(EmbedCall { info, texts, answer })
     }
 
     /// Waits for their answers until the deadline. `present` is what the present model answered.
     pub(super) async fn answers(
         &self,
         now: Timestamp,
-        asked: Vec<Asked>,
+        asked: Vec<OlderQuestion>,
         present: Option<&Embedding>,
         deadline: Instant,
     ) -> Answers {
         let mut answers = Answers::default();
-        for Asked { of, call } in asked {
+        for OlderQuestion { of, call } in asked {
             let answer = match call {
-                Ok(Call { info, texts, answer }) => {
+                Ok(EmbedCall { info, texts, answer }) => {
                     let answer = match timeout_at(deadline, answer).await {
                         Ok(Ok(answer)) => answer.and_then(|vectors| {
                             answers.calls.push((info, texts));
@@ -216,7 +216,7 @@ impl Older {
         Ok(list)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, OlderState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
