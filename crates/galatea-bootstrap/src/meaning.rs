@@ -21,7 +21,7 @@ const ASKED: [MemoryKind; 4] =
 const TURNS: usize = 64;
 
 /// Limits and cached properties of embedding models.
-pub(crate) struct Meaning {
+pub(crate) struct PromptMeaning {
     models: QuestionModels,
     /// Dimensions of a model's last embedding, by the model's name.
     widths: Mutex<HashMap<String, usize>>,
@@ -31,9 +31,9 @@ pub(crate) struct Meaning {
 
 /// What the embedding models answered for a turn. An error is kept in parts, since it is returned to
 /// each provider.
-type Answer = Result<Option<Said>, (ErrorKind, String)>;
+type Answer = Result<Option<QuestionMeaning>, (ErrorKind, String)>;
 
-impl Default for Meaning {
+impl Default for PromptMeaning {
     fn default() -> Self {
         Self {
             models: QuestionModels::of(&ASKED),
@@ -46,7 +46,7 @@ impl Default for Meaning {
 /// The embeddings of a turn's messages, to compare memories with: that of the present model, and
 /// during a change of the model those of the models before.
 #[derive(Clone)]
-pub(crate) struct Said {
+pub(crate) struct QuestionMeaning {
     meanings: Vec<store::Meaning>,
     /// How long the models took, in milliseconds.
     pub(crate) millis: u64,
@@ -54,14 +54,14 @@ pub(crate) struct Said {
     pub(crate) note: Option<String>,
 }
 
-impl Meaning {
+impl PromptMeaning {
     /// Embeds the messages of a turn, once however many providers ask. `None` without an embedding
     /// model or text.
     ///
     /// # Errors
     /// If the model does not answer in time. Memories are then compared by words, and the verdict
     /// says so.
-    pub(crate) async fn embed_question(&self, turn: &Turn<'_>) -> Result<Option<Said>> {
+    pub(crate) async fn embed_question(&self, turn: &Turn<'_>) -> Result<Option<QuestionMeaning>> {
         if turn.models.embedding.is_none() {
             return Ok(None);
         }
@@ -82,7 +82,7 @@ impl Meaning {
         answer.get_or_init(ask).await.clone().map_err(|(kind, text)| Error::new(kind, text))
     }
 
-    async fn ask(&self, turn: &Turn<'_>) -> Result<Option<Said>> {
+    async fn ask(&self, turn: &Turn<'_>) -> Result<Option<QuestionMeaning>> {
         let Some(model) = turn.models.embedding.clone() else { return Ok(None) };
         let name = model.info().full_name();
         let question = question(turn);
@@ -106,7 +106,7 @@ impl Meaning {
             return Ok(None);
         }
         let millis = u64::try_from(turn.now().since(begun).as_millis()).unwrap_or(u64::MAX);
-        Ok(Some(Said { meanings: answers.meanings(), millis, note: answers.note }))
+        Ok(Some(QuestionMeaning { meanings: answers.meanings(), millis, note: answers.note }))
     }
 
     /// Dimensions of the model's last embedding in this process; `None` before the first.
@@ -123,7 +123,7 @@ impl Meaning {
     }
 }
 
-impl Said {
+impl QuestionMeaning {
     /// As a search takes it.
     pub(crate) fn into_meanings(self) -> Vec<store::Meaning> {
         self.meanings

@@ -28,7 +28,7 @@ const LONGEST: usize = 300;
 
 /// What to remember.
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Params {
+pub(crate) struct ContactParams {
     /// Such as {"city": "Lisbon"}; an empty text forgets.
     details: BTreeMap<String, String>,
 }
@@ -38,7 +38,7 @@ impl Action for UpdateContact {
     const NAME: &'static str = "UPDATE_CONTACT";
     const SIDE_EFFECT: bool = true;
     const SCOPE: Scope = Scope::Speaker;
-    type Params = Params;
+    type ContactParams = ContactParams;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
             "Remember or correct what the speaker tells about themselves and asks to be remembered.",
@@ -51,7 +51,7 @@ impl Action for UpdateContact {
     async fn run(
         &self,
         turn: &Turn<'_>,
-        params: Params,
+        params: ContactParams,
         _: &[ActionResult],
     ) -> Result<ActionResult> {
         let speaker = turn.message.entity_id;

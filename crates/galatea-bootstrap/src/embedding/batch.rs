@@ -6,7 +6,7 @@ use galatea_core::{
 };
 use std::sync::Arc;
 
-use crate::meaning::{Meaning, embed as ask};
+use crate::meaning::{PromptMeaning, embed as ask};
 
 /// After this many refused calls in a row the rest is postponed, because the fault is not a single text.
 const REFUSED: usize = 10;
@@ -31,7 +31,7 @@ pub(super) struct Embeddable {
 /// use no more today ([`LIMIT_CODE`]). What was embedded until then is stored.
 pub(super) async fn embed(
     context: &ServiceContext,
-    meaning: &Meaning,
+    meaning: &PromptMeaning,
     model: &Arc<dyn EmbeddingModel>,
     items: &[Embeddable],
 ) -> Result<Vec<MemoryId>> {

@@ -14,7 +14,7 @@ use galatea_core::{
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
-use crate::{meaning::Meaning, words};
+use crate::{meaning::PromptMeaning, words};
 use batch::Embeddable;
 use wait::{Due, Wait};
 
@@ -40,11 +40,11 @@ const MESSAGES: &[MemoryKind] = &[MemoryKind::Messages];
 
 /// Embeds what waits. Does nothing without an embedding model.
 pub(crate) struct EmbeddingService {
-    meaning: Arc<Meaning>,
+    meaning: Arc<PromptMeaning>,
 }
 
 impl EmbeddingService {
-    pub(crate) fn new(meaning: Arc<Meaning>) -> Self {
+    pub(crate) fn new(meaning: Arc<PromptMeaning>) -> Self {
         Self { meaning }
     }
 }
@@ -72,7 +72,7 @@ impl Service for EmbeddingService {
 
 /// One run of the service.
 struct Work<'a> {
-    meaning: &'a Meaning,
+    meaning: &'a PromptMeaning,
     context: &'a ServiceContext,
     model: Arc<dyn EmbeddingModel>,
     /// Failures in a row.

@@ -9,13 +9,13 @@ use galatea_core::{
 
 use super::{
     lesson::{LearntFact, Relation},
-    people::{People, Subject},
+    people::{Subject, TalkPeople},
     talk::Talk,
 };
 use crate::{
     fact::{
         LONGEST,
-        grounding::{self, Names, Said, Statement},
+        grounding::{self, Evidence, Names, Statement},
         plain,
         rules::{self, Claim, Proposal, Ruling},
         same,
@@ -42,7 +42,7 @@ pub(super) struct Applied {
 pub(super) fn change(
     turn: &Turn<'_>,
     talk: &Talk,
-    people: &People<'_>,
+    people: &TalkPeople<'_>,
     known: &[Memory],
     shown_from: usize,
     facts: &[LearntFact],
@@ -79,7 +79,7 @@ struct Evidence<'a> {
 fn evidence<'a>(
     turn: &Turn<'_>,
     talk: &'a Talk,
-    people: &People<'_>,
+    people: &TalkPeople<'_>,
     names: &Names,
     shown_from: usize,
     fact: &LearntFact,
@@ -91,10 +91,10 @@ fn evidence<'a>(
             numbers.iter().filter_map(|number| talk.evidence(*number)).map(AsRef::as_ref).collect();
         let first = *messages.first()?;
         let subject = people.subject(turn, &fact.about, first)?;
-        let said: Vec<Said<'_>> = numbers
+        let said: Vec<Evidence<'_>> = numbers
             .iter()
             .zip(&messages)
-            .map(|(number, message)| Said {
+            .map(|(number, message)| Evidence {
                 author: message.entity_id,
                 text: bounded(&message.content.text),
                 before: before(talk, *number),

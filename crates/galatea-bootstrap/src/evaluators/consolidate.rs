@@ -14,7 +14,7 @@ use std::{
 };
 
 use crate::{
-    fact::merge::{self, Answers, Merged},
+    fact::merge::{self, MergeAnswers, Merged},
     learning_cache::LearningCache,
 };
 
@@ -54,7 +54,7 @@ pub(crate) async fn consolidate(
     let order = least_used(&valid, &uses);
     let mut too_many = valid.len() - LEFT;
     let offered: Vec<&Derived> = order.iter().take(OFFERED * too_many).copied().collect();
-    let Answers { merged, failed, .. } = ask(turn, &offered, until).await;
+    let MergeAnswers { merged, failed, .. } = ask(turn, &offered, until).await;
     if failed && valid.len() <= MOST {
         // The next reflection asks again.
         too_many = 0;
@@ -69,7 +69,7 @@ pub(crate) async fn consolidate(
 }
 
 /// Asks the model, and says what that used.
-async fn ask(turn: &Turn<'_>, offered: &[&Derived], until: Timestamp) -> Answers {
+async fn ask(turn: &Turn<'_>, offered: &[&Derived], until: Timestamp) -> MergeAnswers {
     let started = turn.now();
     let answers = merge::merge(turn, offered, until).await;
     if let Some(usage) = answers.usage {

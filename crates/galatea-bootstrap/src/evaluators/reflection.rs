@@ -16,7 +16,7 @@ use std::{sync::Arc, time::Duration};
 use super::{
     apply, known,
     lesson::Tie,
-    people::People,
+    people::TalkPeople,
     question,
     talk::{self, MESSAGES, Talk},
 };
@@ -97,7 +97,7 @@ impl Evaluator for Reflection {
 }
 
 /// What a reflection learnt.
-struct Learnt {
+struct LearntFacts {
     /// Whether facts were stored or replaced.
     facts: bool,
     /// Not stored yet.
@@ -113,7 +113,7 @@ impl Reflection {
         talk: &mut Talk,
         cursor: &ReflectionCursor,
         until: Timestamp,
-    ) -> Result<Learnt> {
+    ) -> Result<LearntFacts> {
         let model = turn.models.text(Tier::TextSmall);
         let agent = turn.agent.identity.id();
         let members = turn.store.entities_in_room(turn.room.id).await?;
@@ -131,7 +131,7 @@ impl Reflection {
             millis: u64::try_from(turn.now().since(started).as_millis()).unwrap_or(u64::MAX),
         });
         let lesson = asked.value;
-        let people = People::new(turn, talk, &members);
+        let people = TalkPeople::new(turn, talk, &members);
         let applied = apply::change(turn, talk, &people, &known, shown_from, &lesson.facts);
         let apply::Applied { mut change, dropped } = applied;
         if let Some(id) = cursor.first_fact() {
@@ -151,7 +151,7 @@ impl Reflection {
             (false, 1..) => self.0.note_unable(turn, DROPPED).await?,
             (false, 0) => {}
         }
-        Ok(Learnt { facts, ties: lesson.ties })
+        Ok(LearntFacts { facts, ties: lesson.ties })
     }
 }
 

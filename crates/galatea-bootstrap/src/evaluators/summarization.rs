@@ -69,8 +69,8 @@ impl Evaluator for Summarization {
             // Until when the room is summarised is in its newest summary, which `evaluate` reads. What
             // leaves because of its number is worth a call unless the model says nothing of it.
             (Some(_), None) => Ok(true),
-            (Some(Next::Leaving(_)), _) if self.empty.load(Relaxed) == 0 => Ok(true),
-            (Some(Next::Left(end) | Next::Leaving(end)), Some(until)) => {
+            (Some(NextSummary::Leaving(_)), _) if self.empty.load(Relaxed) == 0 => Ok(true),
+            (Some(NextSummary::Left(end) | NextSummary::Leaving(end)), Some(until)) => {
                 let query = between(turn, Some(after(until)), end);
                 Ok(turn.store.count_memories(&query).await? >= self.worth_it())
             }
@@ -80,7 +80,7 @@ impl Evaluator for Summarization {
         let turn = finished.turn;
         let mut last = summary::newest(turn, None).await?;
         let until = last.as_ref().map(|last| last.until);
-        let Some(Next::Left(end) | Next::Leaving(end)) = next(turn, until) else {
+        let Some(NextSummary::Left(end) | NextSummary::Leaving(end)) = next(turn, until) else {
             until.into_iter().for_each(|until| self.note(turn.room.id, until));
             return Ok(());
         };
@@ -150,7 +150,7 @@ impl Summarization {
 }
 
 /// Up to which time messages are summarised next.
-enum Next {
+enum NextSummary {
     /// Prompts no longer show the messages up to this one. A summary that ends here is shown at once.
     Left(Timestamp),
     /// Prompts show them, and soon lose them all at once.
@@ -158,10 +158,10 @@ enum Next {
 }
 
 /// What is summarised next in a room that is summarised until then.
-fn next(turn: &Turn<'_>, until: Option<Timestamp>) -> Option<Next> {
+fn next(turn: &Turn<'_>, until: Option<Timestamp>) -> Option<NextSummary> {
     let new = |at: &Timestamp| until.is_none_or(|until| until < *at);
-    let left = turn.earlier.filter(new).map(Next::Left);
-    left.or_else(|| summary::leaving(turn).filter(new).map(Next::Leaving))
+    let left = turn.earlier.filter(new).map(NextSummary::Left);
+    left.or_else(|| summary::leaving(turn).filter(new).map(NextSummary::Leaving))
 }
 
 fn after(until: Timestamp) -> Timestamp {

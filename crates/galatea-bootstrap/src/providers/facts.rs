@@ -22,11 +22,11 @@ use crate::{
     asked_people,
     fact::{LONGEST, plain, view},
     learning_cache::LearningCache,
-    meaning::{self, Meaning},
+    meaning::{self, PromptMeaning},
     profile, words,
 };
 
-pub(crate) struct Facts(pub(crate) Arc<LearningCache>, pub(crate) Arc<Meaning>);
+pub(crate) struct Facts(pub(crate) Arc<LearningCache>, pub(crate) Arc<PromptMeaning>);
 
 /// Maximum number of facts shown (elizaOS: two searches of 6).
 const MOST: usize = 12;
@@ -97,7 +97,7 @@ impl Provider for Facts {
         let subjects = self.0.subjects(turn, &person).await?;
         let named = asked_people::named(turn, &question, &subjects);
         let mut fitting = query(question, MOST).naming(named);
-        fitting.meanings.extend(said.into_iter().flat_map(meaning::Said::into_meanings));
+        fitting.meanings.extend(said.into_iter().flat_map(meaning::QuestionMeaning::into_meanings));
         let fitting = self.recalled(turn, &fitting).await?;
         let profiles = profile::of(turn, &people, &person).await?;
         let mut profiles = profile::current(turn, profiles).await?;

@@ -21,11 +21,11 @@ use std::{
 use crate::{
     asked_people,
     fact::view,
-    meaning::{self, Meaning},
+    meaning::{self, PromptMeaning},
     summary, words,
 };
 
-pub(crate) struct Memories(pub(crate) Arc<Meaning>);
+pub(crate) struct Memories(pub(crate) Arc<PromptMeaning>);
 
 /// Maximum number of messages that are looked for.
 const MOST: u32 = 12;
@@ -99,7 +99,7 @@ impl Provider for Memories {
             room: Some(turn.room.id),
             since: summary::reset(turn),
             before: Some(shown_from(oldest, turn.message)),
-            meanings: said.map(meaning::Said::into_meanings).unwrap_or_default(),
+            meanings: said.map(meaning::QuestionMeaning::into_meanings).unwrap_or_default(),
             neighbours: true,
             coverage,
             fusion: Fusion::of(&turn.agent.settings)?,

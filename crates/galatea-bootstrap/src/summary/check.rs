@@ -27,12 +27,12 @@ pub(crate) struct Sources<'a> {
 }
 
 /// Words and numbers that may stand in a summary.
-struct Known {
+struct KnownNumbers {
     words: HashSet<String>,
     numbers: Numbers,
 }
 
-impl Known {
+impl KnownNumbers {
     fn of(texts: &[&str]) -> Self {
         let mut known = Self { words: HashSet::new(), numbers: Numbers::default() };
         for text in texts {
@@ -81,7 +81,7 @@ fn is_case_of(a: &str, b: &str) -> bool {
 
 /// Names and numbers of `summary` that `sources` do not contain.
 pub(crate) fn invented(summary: &str, sources: Sources<'_>) -> Vec<String> {
-    let (known, lexicon) = (Known::of(sources.lines), lexicon::lexicon());
+    let (known, lexicon) = (KnownNumbers::of(sources.lines), lexicon::lexicon());
     let names_count = !capitalises_nouns(sources.written);
     let ordinary = lower_case(summary);
     let mut seen = HashSet::new();

@@ -23,7 +23,7 @@ const PARTS: [&str; 14] = [
 
 /// One role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum WordRole {
     /// "I", "my": the author.
     First,
     Second,
@@ -48,14 +48,15 @@ pub(super) enum Role {
 }
 
 impl Roles {
-    pub(super) fn has(self, role: Role) -> bool {
+    pub(super) fn has(self, role: WordRole) -> bool {
         self.0 & (1 << role as u16) != 0
     }
 
     /// Whether a word says something by itself, so that it has to stand in the source.
     pub(super) fn is_content(self) -> bool {
-        let small = [Role::Light, Role::Function, Role::Be, Role::Have, Role::Negation];
-        let people = [Role::First, Role::Second, Role::Third];
+        let small =
+            [WordRole::Light, WordRole::Function, WordRole::Be, WordRole::Have, WordRole::Negation];
+        let people = [WordRole::First, WordRole::Second, WordRole::Third];
         !small.into_iter().chain(people).any(|role| self.has(role))
     }
 }
@@ -176,7 +177,7 @@ mod tests {
             assert_eq!(fold(word), *word);
         }
         assert!(PARTS.iter().all(|part| WORDS.contains(&format!("[{part}]"))));
-        assert!(roles("ich").has(Role::First) && roles("never").has(Role::Negation));
+        assert!(roles("ich").has(WordRole::First) && roles("never").has(WordRole::Negation));
         assert!(roles("dog").is_content() && !roles("the").is_content());
         assert!(relatives("moved").any(|word| word == "lives"));
     }
