@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
 use crate::{
-    document::{Block, BlockKind, Document},
+    document::{BlockKind, Document, DocumentBlock},
     fit::{TOKEN, shorten, size, split_at_words},
     refusal::too_large,
     sentence::{is_ended, sentences},
@@ -99,7 +99,7 @@ struct Site {
 }
 
 impl Cutter {
-    fn block(&mut self, block: Block) -> Result<()> {
+    fn block(&mut self, block: DocumentBlock) -> Result<()> {
         let heading = within_path(block.heading);
         let room = MOST.saturating_sub(size(&heading.join(PATH)));
         let site = Site { heading, page: block.page, room };

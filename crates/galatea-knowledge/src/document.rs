@@ -12,7 +12,7 @@ pub struct Document {
     /// The title that the document states; `None` if it states none.
     pub title: Option<String>,
     /// Its text, in reading order.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<DocumentBlock>,
     /// What of it cannot be read, if the rest can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unread: Option<UnreadPages>,
@@ -38,7 +38,7 @@ impl UnreadPages {
 
 /// A paragraph, list, table or piece of code.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Block {
+pub struct DocumentBlock {
     /// The headings above it, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub heading: Vec<String>,
@@ -190,7 +190,7 @@ impl Writer {
             return Err(too_large("the document has more text than is read")
                 .with("limit", format!("{} MiB", self.limits.text >> 20)));
         }
-        self.document.blocks.push(Block {
+        self.document.blocks.push(DocumentBlock {
             heading: self.headings.iter().map(|(_, text)| text.clone()).collect(),
             page: self.page,
             kind,

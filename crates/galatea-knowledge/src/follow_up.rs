@@ -15,14 +15,14 @@ const BACK: usize = 4;
 
 /// What is looked for in documents.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct DocumentQuestion {
     /// What is being said, by itself.
     pub(crate) alone: String,
     /// The same with what was said before, if it points back.
     pub(crate) in_context: Option<String>,
 }
 
-impl Asked {
+impl DocumentQuestion {
     /// `said` is what is being said, the newest first, and `before` what its speaker said before that,
     /// the newest first.
     pub(crate) fn new<'a>(said: &[&str], before: impl Iterator<Item = &'a str>) -> Self {
@@ -144,8 +144,9 @@ mod tests {
 
     #[test]
     fn what_it_is_about_stands_in_the_last_message_that_stands_on_its_own() {
-        let asked =
-            |said: &[&str], before: &[&str]| Asked::new(said, before.iter().copied()).in_context;
+        let asked = |said: &[&str], before: &[&str]| {
+            DocumentQuestion::new(said, before.iter().copied()).in_context
+        };
         let before =
             ["and on Sundays?", "thanks!", "What does a paddle cost?", "Where is the wifi?"];
         assert_eq!(

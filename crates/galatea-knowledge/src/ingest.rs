@@ -26,7 +26,7 @@ const AT_ONCE: usize = 100;
 /// How long an address is taken as it was read.
 const FRESH: Duration = Duration::from_secs(24 * 3600);
 /// What came of one document.
-pub(crate) struct Outcome {
+pub(crate) struct DocumentOutcome {
     pub(crate) document: Stored,
     /// It was read because it is new or changed.
     pub(crate) read: bool,
@@ -46,7 +46,7 @@ pub(crate) async fn item(
     known: &HashMap<MemoryId, Stored>,
     nth: usize,
     progress: Progress<'_>,
-) -> Result<Outcome> {
+) -> Result<DocumentOutcome> {
     let own = library.parts.identity.id();
     let under = if item.source.shared { shared_agent() } else { own };
     let before = before.unwrap_or_else(|| Stored {
@@ -57,7 +57,7 @@ pub(crate) async fn item(
     });
     let is_right = before.record.is_complete() && !before.lost_its_original(known);
     if is_right && is_fresh(library, item, &before.record) {
-        return Ok(Outcome { document: before, read: false, pieces: 0 });
+        return Ok(DocumentOutcome { document: before, read: false, pieces: 0 });
     }
     progress(Step::Reading(item.key.clone(), nth));
     let now = library.parts.clock.now();
@@ -78,14 +78,14 @@ pub(crate) async fn item(
     describe(&mut document.record, library, item, bytes, now);
     let mut problem = None;
     let rows = match text {
-        Ok(Text::Unchanged) => return settle(library, document, &was, new, progress).await,
-        Ok(Text::Copy { hash, name, of }) => {
+        Ok(ReadText::Unchanged) => return settle(library, document, &was, new, progress).await,
+        Ok(ReadText::Copy { hash, name, of }) => {
             document.record.hash = hash;
             document.record.title = title_of(&name, None);
             document.record.same_as = Some(of);
             Vec::new()
         }
-        Ok(Text::Pieces { hash, name, pieces }) => {
+        Ok(ReadText::Pieces { hash, name, pieces }) => {
             document.record.hash = hash;
             document.record.title = title_of(&name, pieces.title.as_deref());
             document.record.same_as = None;
@@ -130,7 +130,7 @@ pub(crate) async fn moved(
 }
 
 /// What was read of a document.
-enum Text {
+enum ReadText {
     /// What is stored of it.
     Unchanged,
     /// What another document has.
@@ -155,19 +155,19 @@ async fn look(
     before: &Stored,
     known: &HashMap<MemoryId, Stored>,
     read: Bytes,
-) -> Result<Text> {
+) -> Result<ReadText> {
     let Record { hash: was, same_as, problem, .. } = &before.record;
     let hash = hash(&[&read.bytes, read.name.as_bytes()]);
     // A document with a problem is parsed again: the problem may have been a server's.
     if before.record.is_complete() && *was == hash && same_as.is_none() && problem.is_none() {
-        return Ok(Text::Unchanged);
+        return Ok(ReadText::Unchanged);
     }
     let same = same_text(known, before, &hash).filter(|same| same.record.same_as.is_none());
     if let Some(same) = same {
-        return Ok(Text::Copy { hash, name: read.name, of: same.id });
+        return Ok(ReadText::Copy { hash, name: read.name, of: same.id });
     }
     let (pieces, name) = parse(library, read).await?;
-    Ok(Text::Pieces { hash, name, pieces })
+    Ok(ReadText::Pieces { hash, name, pieces })
 }
 
 /// A document as it is stored now.
@@ -225,7 +225,7 @@ async fn replace(
     new: bool,
     rows: Vec<galatea_core::Memory>,
     progress: Progress<'_>,
-) -> Result<Outcome> {
+) -> Result<DocumentOutcome> {
     let store = &library.parts.store;
     let (mut old, stored) = (document.pieces(), document.record.fragments.clone());
     if !new {
@@ -268,7 +268,7 @@ async fn replace(
         document.record.stale.clear();
         write(library, &document, false, progress).await?;
     }
-    Ok(Outcome { document, read: true, pieces: fresh.len() })
+    Ok(DocumentOutcome { document, read: true, pieces: fresh.len() })
 }
 
 /// Removes a document: its pieces first, since the document names them.
@@ -314,11 +314,11 @@ async fn settle(
     was: &Record,
     new: bool,
     progress: Progress<'_>,
-) -> Result<Outcome> {
+) -> Result<DocumentOutcome> {
     if new || document.record != *was {
         write(library, &document, new, progress).await?;
     }
-    Ok(Outcome { document, read: false, pieces: 0 })
+    Ok(DocumentOutcome { document, read: false, pieces: 0 })
 }
 
 async fn write(

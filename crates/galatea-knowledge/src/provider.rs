@@ -13,7 +13,7 @@ use std::{
 
 use crate::{
     cite::Citation,
-    follow_up::Asked,
+    follow_up::DocumentQuestion,
     library::Library,
     question::{Meanings, Questions},
     relevance::relevant,
@@ -150,14 +150,14 @@ impl Knowledge {
 }
 
 /// What is being said, the newest first, since a long text is cut at its end.
-fn asked(turn: &Turn<'_>) -> Asked {
+fn asked(turn: &Turn<'_>) -> DocumentQuestion {
     let said: Vec<&str> = std::iter::once(turn.message)
         .chain(turn.merged.iter().rev())
         .map(|message| message.content.text.as_str())
         .collect();
     let speaker = turn.message.entity_id;
     let before = turn.recent.iter().rev().filter(|memory| memory.entity_id == speaker);
-    Asked::new(&said, before.map(|memory| memory.content.text.as_str()))
+    DocumentQuestion::new(&said, before.map(|memory| memory.content.text.as_str()))
 }
 
 /// One list of two, by turns and each piece once: the best of both are shown.

@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    ingest::{self, Outcome},
+    ingest::{self, DocumentOutcome},
     library::Library,
     moved::Matched,
     problem::Problem,
@@ -131,7 +131,7 @@ impl Library {
         progress: Progress<'_>,
     ) -> Result<(bool, usize)> {
         let before = known.get(&id).cloned();
-        let Outcome { document, read, pieces } =
+        let DocumentOutcome { document, read, pieces } =
             ingest::item(self, item, id, before, known, nth, progress).await?;
         known.insert(id, document);
         Ok((read, pieces))

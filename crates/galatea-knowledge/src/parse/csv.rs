@@ -3,7 +3,7 @@
 use csv::{ReaderBuilder, StringRecord};
 use galatea_core::Result;
 
-use super::table::Table;
+use super::table::DocumentTable;
 use crate::{
     document::Writer,
     refusal::{too_large, unreadable},
@@ -31,7 +31,7 @@ pub(super) fn read(text: &str, writer: &mut Writer) -> Result<()> {
         .has_headers(false)
         .flexible(true)
         .from_reader(text.as_bytes());
-    let (mut table, mut record) = (Table::default(), StringRecord::new());
+    let (mut table, mut record) = (DocumentTable::default(), StringRecord::new());
     loop {
         let more = reader.read_record(&mut record).map_err(|error| {
             unreadable("the table cannot be read")
