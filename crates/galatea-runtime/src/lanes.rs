@@ -21,12 +21,12 @@ type Work<K, T> = Arc<dyn Fn(Lane<K, T>) -> Pin<Box<dyn Future<Output = ()> + Se
 
 /// A set of lanes with one way of working.
 pub(crate) struct Lanes<K: Eq + Hash, T> {
-    shared: Arc<Shared<K, T>>,
+    shared: Arc<SharedLanes<K, T>>,
     work: Work<K, T>,
     tasks: TaskTracker,
 }
 
-struct Shared<K, T> {
+struct SharedLanes<K, T> {
     queues: Mutex<HashMap<K, Queue<T>>>,
     capacity: usize,
 }
@@ -61,7 +61,7 @@ impl<K: Eq + Hash + Clone + Send + 'static, T: Send + 'static> Lanes<K, T> {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let shared = Arc::new(Shared { queues: Mutex::new(HashMap::new()), capacity });
+        let shared = Arc::new(SharedLanes { queues: Mutex::new(HashMap::new()), capacity });
         Self { shared, work: Arc::new(move |lane| Box::pin(work(lane))), tasks }
     }
 
@@ -121,7 +121,7 @@ impl<K: Eq + Hash + Clone + Send + 'static, T: Send + 'static> Lanes<K, T> {
     }
 }
 
-impl<K, T> Shared<K, T> {
+impl<K, T> SharedLanes<K, T> {
     fn lock(&self) -> MutexGuard<'_, HashMap<K, Queue<T>>> {
         // A panic while holding the lock cannot leave the map half changed: every change is one
         // call.
@@ -133,7 +133,7 @@ impl<K, T> Shared<K, T> {
 /// dropped with it and remain in the store.
 pub(crate) struct Lane<K: Eq + Hash, T> {
     key: K,
-    shared: Arc<Shared<K, T>>,
+    shared: Arc<SharedLanes<K, T>>,
     arrival: Arc<Notify>,
     // Once closed, the same key may already belong to a new lane, which a late drop must not
     // remove.

@@ -38,7 +38,7 @@ pub(crate) struct Code {
 /// have told them to send it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Step {
+pub(crate) enum LinkStep {
     SenderAsked,
     /// The sender has agreed.
     OwnerAsked,
@@ -57,7 +57,7 @@ pub(crate) struct Side {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Question {
     task: TaskId,
-    pub(crate) step: Step,
+    pub(crate) step: LinkStep,
     /// Whose code it was.
     pub(crate) owner: Side,
     /// The side that sent the code.
@@ -187,7 +187,7 @@ impl Question {
     pub(crate) fn new(agent: AgentId, owner: Side, sender: Side, now: Timestamp) -> Self {
         Self {
             task: question_id(agent, owner.entity),
-            step: Step::SenderAsked,
+            step: LinkStep::SenderAsked,
             owner,
             sender,
             word: random(WORD),
@@ -197,14 +197,14 @@ impl Question {
 
     /// The second one, which goes to the owner. The word of the first answers it no more.
     pub(crate) fn agreed(self, now: Timestamp) -> Self {
-        Self { step: Step::OwnerAsked, word: random(WORD), until: now.plus(LIFE), ..self }
+        Self { step: LinkStep::OwnerAsked, word: random(WORD), until: now.plus(LIFE), ..self }
     }
 
     /// Who is asked now, and the other side.
     pub(crate) fn sides(&self) -> (&Side, &Side) {
         match self.step {
-            Step::SenderAsked => (&self.sender, &self.owner),
-            Step::OwnerAsked => (&self.owner, &self.sender),
+            LinkStep::SenderAsked => (&self.sender, &self.owner),
+            LinkStep::OwnerAsked => (&self.owner, &self.sender),
         }
     }
 

@@ -87,7 +87,7 @@ pub(crate) async fn welcome(
     let mut avoided = HashSet::new();
     for _ in 0..ATTEMPTS {
         let place = place_for(&waiting, stranger, &avoided);
-        let new = Pending {
+        let new = PendingPairing {
             code: random_code(8),
             entity: stranger.entity,
             source: stranger.source.clone(),
@@ -111,8 +111,8 @@ pub(crate) async fn welcome(
 async fn reserve(
     store: &dyn Store,
     agent: AgentId,
-    new: &Pending,
-    waiting: &[Pending],
+    new: &PendingPairing,
+    waiting: &[PendingPairing],
     now: Timestamp,
 ) -> Result<bool> {
     let Some(place) = new.place else { return Ok(false) };
@@ -132,8 +132,8 @@ async fn reserve(
 
 /// The place of a person: a free one, from the number of their id on, so that processes rarely meet
 /// at one; of full ones the place of the person who has waited longest. Never one of `avoided`.
-fn place_for(waiting: &[Pending], stranger: &Stranger<'_>, avoided: &HashSet<u32>) -> u32 {
-    let is_open = |p: &&Pending| p.place.is_none_or(|place| !avoided.contains(&place));
+fn place_for(waiting: &[PendingPairing], stranger: &Stranger<'_>, avoided: &HashSet<u32>) -> u32 {
+    let is_open = |p: &&PendingPairing| p.place.is_none_or(|place| !avoided.contains(&place));
     let here = || waiting.iter().filter(|p| p.source == *stranger.source).filter(is_open);
     let taken: HashSet<u32> =
         here().filter_map(|p| p.place).chain(avoided.iter().copied()).collect();
@@ -171,7 +171,7 @@ async fn may_reply(
 
 /// A stranger who waits for approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pending {
+pub struct PendingPairing {
     /// The code that the owner types, eight characters.
     pub code: String,
     /// The person who asks to be admitted.
@@ -196,7 +196,7 @@ fn id(agent: AgentId, source: &Source, place: u32) -> TaskId {
     TaskId(uuid_of(&format!("pairing:{agent}:{source}:{place}")))
 }
 
-impl Pending {
+impl PendingPairing {
     fn stored(&self, agent: AgentId) -> Task {
         let metadata = [
             ("code", json!(self.code)),
@@ -243,10 +243,14 @@ impl Pending {
 ///
 /// # Errors
 /// Whatever the store says.
-pub async fn pending(store: &dyn Store, agent: AgentId, now: Timestamp) -> Result<Vec<Pending>> {
+pub async fn pending(
+    store: &dyn Store,
+    agent: AgentId,
+    now: Timestamp,
+) -> Result<Vec<PendingPairing>> {
     let mut waiting = Vec::new();
     for task in store.tasks(agent, &[TAG.to_owned()]).await? {
-        match Pending::read(&task).filter(|p| p.until > now) {
+        match PendingPairing::read(&task).filter(|p| p.until > now) {
             Some(person) => waiting.push(person),
             None => drop(store.delete_task(agent, task.id).await?),
         }
@@ -284,8 +288,8 @@ mod tests {
         Stranger { entity, source: &HERE, name: "x", text: "hello" }
     }
 
-    fn waits(place: u32, until: i64) -> Pending {
-        Pending {
+    fn waits(place: u32, until: i64) -> PendingPairing {
+        PendingPairing {
             code: String::new(),
             entity: EntityId::fresh(),
             source: HERE.clone(),

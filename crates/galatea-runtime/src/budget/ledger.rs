@@ -18,14 +18,14 @@ use std::{
     time::Duration,
 };
 
-use super::refusal::{Refusal, Who, Why};
-use account::Account;
+use super::refusal::{Refusal, RefusalReason, Who};
+use account::LedgerAccount;
 use limits::{caps, percent};
 
 pub(crate) use account::Spend;
 pub(super) use admit::Ask;
 pub(super) use limits::{Case, Holders};
-pub(super) use shared::Place;
+pub(super) use shared::SharedPlace;
 
 /// Holders kept in memory. Past it, those idle for a minute go; the ledger knows their day.
 const MOST: usize = 20_000;
@@ -47,7 +47,7 @@ pub(crate) struct Warning {
 /// The book of one agent.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    accounts: HashMap<Holder, Account>,
+    accounts: HashMap<Holder, LedgerAccount>,
     /// Processes that answer for this agent; none counted is one.
     processes: u64,
     /// Caps that are nearly used up, by setting.
@@ -146,7 +146,11 @@ impl Ledger {
                 estimate.micros,
                 part(seen.micros, cap.micros),
             ) {
-                return Err(Refusal::new(who, Why::Money(cap.micros.unwrap_or(0)), &cap.setting));
+                return Err(Refusal::new(
+                    who,
+                    RefusalReason::Money(cap.micros.unwrap_or(0)),
+                    &cap.setting,
+                ));
             }
             if full(
                 used.tokens,
@@ -154,7 +158,11 @@ impl Ledger {
                 estimate.tokens,
                 part(seen.tokens, cap.tokens),
             ) {
-                return Err(Refusal::new(who, Why::Tokens(cap.tokens.unwrap_or(0)), &cap.setting));
+                return Err(Refusal::new(
+                    who,
+                    RefusalReason::Tokens(cap.tokens.unwrap_or(0)),
+                    &cap.setting,
+                ));
             }
         }
         Ok(())
@@ -283,8 +291,8 @@ impl Ledger {
         self.accounts.get(key).map(|account| account.held).unwrap_or_default()
     }
 
-    fn account(&mut self, key: &Holder, now: Timestamp) -> &mut Account {
-        let account = self.accounts.entry(key.clone()).or_insert_with(|| Account::new(now));
+    fn account(&mut self, key: &Holder, now: Timestamp) -> &mut LedgerAccount {
+        let account = self.accounts.entry(key.clone()).or_insert_with(|| LedgerAccount::new(now));
         account.turn_over(now);
         account
     }

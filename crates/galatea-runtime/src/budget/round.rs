@@ -4,7 +4,7 @@ use galatea_core::{Result, store::Holder};
 use std::collections::BTreeMap;
 use tokio::sync::oneshot;
 
-use super::ledger::Place;
+use super::ledger::SharedPlace;
 
 /// What waits for the next statement.
 #[derive(Default)]
@@ -21,5 +21,5 @@ pub(super) struct Wish {
     /// It counts an answer.
     pub(super) counts: bool,
     /// None where nothing is waited for.
-    pub(super) reply: Option<oneshot::Sender<Result<BTreeMap<Holder, Place>>>>,
+    pub(super) reply: Option<oneshot::Sender<Result<BTreeMap<Holder, SharedPlace>>>>,
 }

@@ -83,7 +83,7 @@ impl Export {
 async fn collect(store: &dyn Store, turn: &Turn<'_>, most: usize) -> Result<Export> {
     let agent = turn.agent.identity.id();
     let person = turn.message.entity_id;
-    let mut head = Lines::of(most);
+    let mut head = ExportLines::of(most);
     head.add(&Record::Export {
         format: FORMAT.to_owned(),
         agent: turn.agent.character.name.clone(),
@@ -105,7 +105,7 @@ async fn collect(store: &dyn Store, turn: &Turn<'_>, most: usize) -> Result<Expo
     let query = MemoryQuery { entity: Some(person), ..MemoryQuery::new(agent, MOST) };
     let total = store.count_memories(&query).await?;
     let mut newest = store.memories(&query).await?;
-    let mut memories = Lines::of(head.left());
+    let mut memories = ExportLines::of(head.left());
     memories.complete = total <= newest.len() as u64;
     let of_others = memory::said_by_others(turn, store, &[person]).await?;
     newest.extend(of_others.into_iter().map(|fact| fact.memory));
@@ -117,14 +117,14 @@ async fn collect(store: &dyn Store, turn: &Turn<'_>, most: usize) -> Result<Expo
             }
         }
     }
-    let mut ties = Lines::of(memories.left());
+    let mut ties = ExportLines::of(memories.left());
     let mut joined = HashMap::new();
     for tie in store.relationships(agent, person).await? {
         if let Some(tie) = tie_of(store, &mut joined, person, tie).await? {
             ties.add(&Record::Relationship(tie))?;
         }
     }
-    let mut usage = Lines::of(ties.left().min(most / 4));
+    let mut usage = ExportLines::of(ties.left().min(most / 4));
     for row in store.usage_of(agent, person, Day(0)).await?.into_iter().rev() {
         if !usage.add(&Record::Usage(row))? {
             break;
@@ -191,14 +191,14 @@ async fn seen(store: &dyn Store, turn: &Turn<'_>, page: &[Memory]) -> Result<Vec
 }
 
 /// Lines of one part, of a bounded length together.
-struct Lines {
+struct ExportLines {
     lines: Vec<String>,
     left: usize,
     /// False if some did not fit.
     complete: bool,
 }
 
-impl Lines {
+impl ExportLines {
     fn of(most: usize) -> Self {
         Self { lines: Vec::new(), left: most, complete: true }
     }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     directory::Directory,
-    linking::{self, LIFE, Question, Side, Step},
+    linking::{self, LIFE, LinkStep, Question, Side},
 };
 
 const ELSEWHERE: &str = "That works in a direct chat with me only.";
@@ -185,10 +185,10 @@ async fn ask(store: &dyn Store, question: &Question) -> Result<Content> {
     };
     let here = names(store, &[asked.entity]).await?;
     let begin = match question.step {
-        Step::SenderAsked => format!(
+        LinkStep::SenderAsked => format!(
             "This is a code of {who}. Is {who} the same person as {here}? {all} would then see what {here} told me privately. If another person gave you the code, do not agree."
         ),
-        Step::OwnerAsked => format!(
+        LinkStep::OwnerAsked => format!(
             "{who} sent the code of {here} and says that both are the same person. {all} would then see what {here} told me privately."
         ),
     };
@@ -235,7 +235,7 @@ async fn decide(
         ));
     }
     match question.step {
-        Step::SenderAsked => {
+        LinkStep::SenderAsked => {
             let reply = format!(
                 "I have asked {others} to confirm, too. Until then nothing changes. To take it back, send /unlink."
             );
@@ -243,7 +243,7 @@ async fn decide(
             let notices = to_other(ask(store, &next).await?);
             Ok(Done { notices, effects: vec![next.save(agent)], ..say(reply) })
         }
-        Step::OwnerAsked => {
+        LinkStep::OwnerAsked => {
             let notices = to_other(Content::text(format!(
                 "{own} has confirmed: {own} and {others} are one person to me. /unlink ends it, on either side."
             )));

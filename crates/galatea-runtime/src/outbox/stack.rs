@@ -12,7 +12,7 @@ use galatea_core::{
 };
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use super::rate_gate::{Place, RateGate};
+use super::rate_gate::{CallTarget, RateGate};
 use crate::directory::Directory;
 
 /// Longest time of one attempt: above every connector's own HTTP timeouts (15 to 25 s, two minutes
@@ -211,7 +211,7 @@ impl Stack {
     async fn admit(&self, room: RoomId, priority: Priority) -> Result<()> {
         let waiting = self.gate.is_world_waiting(self.clock.now());
         let world = if waiting { self.worlds.of(room).await } else { None };
-        self.gate.admit(Place { room, world }, priority, self.clock.now())
+        self.gate.admit(CallTarget { room, world }, priority, self.clock.now())
     }
 
     async fn learn<T>(
@@ -223,7 +223,7 @@ impl Stack {
     ) {
         let reach = outcome.as_ref().err().map(Error::reach);
         let world = if reach == Some(Reach::World) { self.worlds.of(room).await } else { None };
-        self.gate.learn(Place { room, world }, priority, outcome, now);
+        self.gate.learn(CallTarget { room, world }, priority, outcome, now);
     }
 
     /// The gate, which outlives a connector that restarts.

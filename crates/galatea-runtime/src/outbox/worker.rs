@@ -8,7 +8,7 @@ use super::{
     precedence::stands_back,
     reconcile::{PAUSE, is_still_open, read_lane, release},
     report::store_end,
-    send::{Outcome, deliver},
+    send::{SendOutcome, deliver},
     state::{Outbox, OutboxParts},
 };
 use crate::lanes::{Lane, Taken};
@@ -67,8 +67,8 @@ async fn work(outbox: Arc<Outbox>, lane: Lane<RoomId, Job>) {
                     continue;
                 } else {
                     match Box::pin(deliver(&outbox, &lane, job)).await {
-                        Some(Outcome::Ended { follows, remote }) => (follows, remote),
-                        Some(Outcome::StoodBack(job)) => {
+                        Some(SendOutcome::Ended { follows, remote }) => (follows, remote),
+                        Some(SendOutcome::StoodBack(job)) => {
                             lane.put_last(*job);
                             continue;
                         }

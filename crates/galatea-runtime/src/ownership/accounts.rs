@@ -23,7 +23,7 @@ impl Keeper {
         let mut all = by_rarity(agent.accounts().into_iter().map(|(source, account)| {
             let part = Partition::account(&source, id, &account);
             let able = alive.get(&Group::account(&part)).copied().unwrap_or(1).max(1);
-            Login { source, account, part, able }
+            AccountLogin { source, account, part, able }
         }));
         let mut mine = ownership.accounts();
         let place = |login: &(Source, Account)| all.iter().position(|one| one.is(login));
@@ -37,7 +37,7 @@ impl Keeper {
             }
             return Ok(());
         }
-        let is_mine = |login: &Login| mine.iter().any(|(held, _)| login.is(held));
+        let is_mine = |login: &AccountLogin| mine.iter().any(|(held, _)| login.is(held));
         let mut most = share;
         if mine.len() == share {
             for login in all.iter().filter(|login| !is_mine(login)) {
@@ -70,7 +70,7 @@ impl Keeper {
                 continue;
             }
             let lease = self.begin(lease);
-            let Login { source, account, .. } = login;
+            let AccountLogin { source, account, .. } = login;
             ownership.take_account(source.clone(), account.clone(), lease.clone());
             Arc::clone(agent).connect(source, account, lease);
         }
@@ -79,7 +79,7 @@ impl Keeper {
 }
 
 /// An account whose login this process has.
-struct Login {
+struct AccountLogin {
     source: Source,
     account: Account,
     part: Partition,
@@ -87,15 +87,15 @@ struct Login {
     able: usize,
 }
 
-impl Login {
+impl AccountLogin {
     fn is(&self, (source, account): &(Source, Account)) -> bool {
         self.source == *source && self.account == *account
     }
 }
 
 /// The accounts that the fewest processes can connect go first, the others in their order.
-fn by_rarity(logins: impl Iterator<Item = Login>) -> Vec<Login> {
-    let mut all: Vec<Login> = logins.collect();
+fn by_rarity(logins: impl Iterator<Item = AccountLogin>) -> Vec<AccountLogin> {
+    let mut all: Vec<AccountLogin> = logins.collect();
     all.sort_by_key(|login| login.able);
     all
 }

@@ -24,7 +24,7 @@ use crate::{
         hops::Hops,
         notices::Notices,
         quiet::{Look, Quiet},
-        repeated::Shown,
+        repeated::ShownCommands,
         room_people::RoomPeopleCache,
         window::Windows,
     },
@@ -227,7 +227,7 @@ pub(crate) struct EngineState {
     /// Which messages are being answered, for edits of them.
     pub(crate) edits: Edits,
     /// When each group was last shown the answer to a command of everybody's.
-    pub(super) shown: Shown,
+    pub(super) shown: ShownCommands,
     /// Turns in a row without an answer.
     pub(crate) failures: Arc<Failures>,
     /// Held while a pairing code is made: the list of codes is read, changed and written.
@@ -244,7 +244,7 @@ impl EngineState {
             people: RoomPeopleCache::new(),
             hops: Hops::default(),
             edits: Edits::default(),
-            shown: Shown::default(),
+            shown: ShownCommands::default(),
             failures: Arc::default(),
             pairing: tokio::sync::Mutex::default(),
         }

@@ -16,7 +16,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use self::{
     conversation::RenderedConversation,
-    fit::{Draft, Pace, Place, Section},
+    fit::{Draft, DraftSection, Pace, SectionPlace},
 };
 use crate::plan::AnswerForm;
 
@@ -145,15 +145,15 @@ pub(super) fn should_respond(turn: &Turn<'_>, state: &State) -> Draft {
         turn.handle.map(|handle| format!(" (@{handle})")).unwrap_or_default()
     );
     let RenderedConversation { messages, waiting, about } = conversation::render(turn);
-    let section = |name: &str, text: String, place: Place| Section {
+    let section = |name: &str, text: String, place: SectionPlace| DraftSection {
         name: name.to_owned(),
         text,
         needed: true,
         place,
     };
-    let mut sections = vec![section("the instructions", text, Place::Instructions)];
+    let mut sections = vec![section("the instructions", text, SectionPlace::Instructions)];
     if !about.is_empty() {
-        sections.push(section(ABOUT, about, Place::Notes));
+        sections.push(section(ABOUT, about, SectionPlace::Notes));
     }
     Draft { sections, messages, waiting, ..Draft::default() }
 }
@@ -161,11 +161,11 @@ pub(super) fn should_respond(turn: &Turn<'_>, state: &State) -> Draft {
 /// A prompt made by a character's own template.
 fn rendered(turn: &Turn<'_>, prompt: String) -> Draft {
     let system = turn.agent.character.system.clone().unwrap_or_default();
-    let sections = vec![Section {
+    let sections = vec![DraftSection {
         name: "the character's system prompt".to_owned(),
         text: system,
         needed: true,
-        place: Place::Instructions,
+        place: SectionPlace::Instructions,
     }];
     Draft { sections, messages: vec![ChatMessage::user(prompt)], waiting: 1, ..Draft::default() }
 }
@@ -176,14 +176,19 @@ const NAMED: &str = "Each message of a person begins with the name of who wrote 
 const ABOUT: &str = "what the messages refer to";
 
 /// The sections, in prompt order: the lasting ones first.
-fn sections(turn: &Turn<'_>, info: &ModelInfo, results: &[String], about: String) -> Vec<Section> {
+fn sections(
+    turn: &Turn<'_>,
+    info: &ModelInfo,
+    results: &[String],
+    about: String,
+) -> Vec<DraftSection> {
     let state = turn.state;
     let character = &turn.agent.character;
-    let lasting = |name: &str, text: String| Section {
+    let lasting = |name: &str, text: String| DraftSection {
         name: name.to_owned(),
         text,
         needed: true,
-        place: Place::Instructions,
+        place: SectionPlace::Instructions,
     };
     let base = character
         .system
@@ -206,14 +211,14 @@ fn sections(turn: &Turn<'_>, info: &ModelInfo, results: &[String], about: String
     sections.extend(of_all.into_iter().map(own));
     sections.push(lasting("the rules", rules(turn, state, info)));
     sections.extend(of_the_room.into_iter().map(own));
-    let passing = |name: &str, text: String, needed: bool| Section {
+    let passing = |name: &str, text: String, needed: bool| DraftSection {
         name: name.to_owned(),
         text,
         needed,
-        place: Place::Notes,
+        place: SectionPlace::Notes,
     };
-    sections.extend(of_people.into_iter().map(|(name, fragment)| Section {
-        place: Place::Opening,
+    sections.extend(of_people.into_iter().map(|(name, fragment)| DraftSection {
+        place: SectionPlace::Opening,
         ..passing(name, fragment.text.trim().to_owned(), false)
     }));
     sections.extend(

@@ -34,7 +34,7 @@ pub(super) struct Told {
 
 /// What one holder (person, Room, platform, agent) used on one day.
 #[derive(Debug, Clone)]
-pub(super) struct Account {
+pub(super) struct LedgerAccount {
     pub(super) day: Day,
     /// Stored use, without what this process has used since.
     pub(super) base: Spend,
@@ -66,7 +66,7 @@ pub(super) struct Account {
     pub(super) touched: Timestamp,
 }
 
-impl Account {
+impl LedgerAccount {
     pub(super) fn new(now: Timestamp) -> Self {
         Self {
             day: Day::of(now),

@@ -13,7 +13,7 @@ use super::{
     limits::{caps, rates},
 };
 use crate::{
-    budget::refusal::{Refusal, Who, Why},
+    budget::refusal::{Refusal, RefusalReason, Who},
     config::Flow,
 };
 
@@ -23,7 +23,7 @@ const MINUTE: i64 = 60_000_000;
 /// What all used, as it stood when one admission was counted: those that came later at the same
 /// moment are not in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::budget) struct Place {
+pub(in crate::budget) struct SharedPlace {
     pub(in crate::budget) answers: u64,
     /// Up to when the pace is used, in microseconds.
     pub(in crate::budget) until: i64,
@@ -132,7 +132,7 @@ impl Ledger {
         &mut self,
         case: &Case<'_>,
         ask: Ask,
-        places: &BTreeMap<Holder, Place>,
+        places: &BTreeMap<Holder, SharedPlace>,
     ) -> Result<(), Refusal> {
         let counted = counted(case, ask);
         let is_command = matches!(ask, Ask::Command | Ask::Ruling);
@@ -150,11 +150,11 @@ impl Ledger {
                 place.until.saturating_sub(now) > pace(*flow).saturating_mul(i64::from(flow.burst))
             };
             if let Some(flow) = rate.flow.filter(full) {
-                refused = Some(Refusal::new(who, Why::Minute(flow), &rate.setting));
+                refused = Some(Refusal::new(who, RefusalReason::Minute(flow), &rate.setting));
                 break;
             }
             if let Some(day) = rate.day.filter(|day| place.answers > *day) {
-                refused = Some(Refusal::new(who, Why::Day(day), &rate.setting));
+                refused = Some(Refusal::new(who, RefusalReason::Day(day), &rate.setting));
                 break;
             }
         }
@@ -197,10 +197,18 @@ impl Ledger {
                 cap.is_some_and(|cap| used.saturating_add(held) > cap)
             };
             if over(used.micros, held.micros, cap.micros) {
-                return Err(Refusal::new(who, Why::Money(cap.micros.unwrap_or(0)), &cap.setting));
+                return Err(Refusal::new(
+                    who,
+                    RefusalReason::Money(cap.micros.unwrap_or(0)),
+                    &cap.setting,
+                ));
             }
             if over(used.tokens, held.tokens, cap.tokens) {
-                return Err(Refusal::new(who, Why::Tokens(cap.tokens.unwrap_or(0)), &cap.setting));
+                return Err(Refusal::new(
+                    who,
+                    RefusalReason::Tokens(cap.tokens.unwrap_or(0)),
+                    &cap.setting,
+                ));
             }
         }
         Ok(())

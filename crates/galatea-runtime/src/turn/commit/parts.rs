@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The rows of one turn.
-pub(crate) struct Parts<'a> {
+pub(crate) struct AnswerParts<'a> {
     outbox: &'a Outbox,
     turn: TurnId,
     stamp: Stamp,
@@ -29,7 +29,7 @@ pub(crate) struct Parts<'a> {
     held: Vec<Continuation>,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> AnswerParts<'a> {
     /// None yet. Of answers at most so many parts are said at once.
     pub(crate) fn new(
         outbox: &'a Outbox,

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::{
     held::Continuation,
     memories::{leave_files_out, reply_memory, reply_target, result_memory},
-    parts::Parts,
+    parts::AnswerParts,
     unanswered::Unanswered,
 };
 use crate::{
@@ -27,7 +27,7 @@ pub(crate) struct RecordBuilder<'a> {
     address: Address,
     stamp: Stamp,
     record: TurnRecord,
-    parts: Parts<'a>,
+    parts: AnswerParts<'a>,
     /// It goes on with an earlier answer.
     continued: bool,
     finished: Vec<(Waiting, Verdict)>,
@@ -77,7 +77,7 @@ impl<'a> RecordBuilder<'a> {
             .parts
             .on(capabilities.max_text, capabilities.public && !direct)
             .filter(|_| limited);
-        let parts = Parts::new(&engine.outbox, context.turn, stamp, most, direct);
+        let parts = AnswerParts::new(&engine.outbox, context.turn, stamp, most, direct);
         Ok(Self { engine, context, address, stamp, record, parts, continued: false, finished })
     }
 

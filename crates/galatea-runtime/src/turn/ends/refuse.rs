@@ -25,7 +25,7 @@ use crate::{
 const AT_ONCE: usize = 100;
 
 /// A message that is refused.
-pub(crate) struct Refused {
+pub(crate) struct RefusedMessage {
     pub(crate) first: Waiting,
     /// With the limit noted.
     pub(crate) verdict: Verdict,
@@ -46,13 +46,13 @@ pub(crate) async fn refusal(
     first: &Waiting,
     judged: &Judged,
     visit: &Visit,
-) -> Result<Option<Refused>> {
+) -> Result<Option<RefusedMessage>> {
     if first.admitted {
         return Ok(None);
     }
     let (budget, now) = (&engine.budget, engine.clock.now());
     let refused = |verdict, refusal| {
-        Ok(Some(Refused { first: first.clone(), verdict, visit: visit.clone(), refusal }))
+        Ok(Some(RefusedMessage { first: first.clone(), verdict, visit: visit.clone(), refusal }))
     };
     let (verdict, admitted) = match judged {
         Judged::Answer(verdict) => {
@@ -156,10 +156,10 @@ pub(crate) async fn refuse(
     lane: &Lane<RoomId, Claimed>,
     taken: &mut Vec<Claimed>,
     place: &TurnPlace,
-    refused: Refused,
+    refused: RefusedMessage,
     judge: &Judge<'_>,
 ) -> Result<()> {
-    let Refused { first, verdict, visit, refusal } = refused;
+    let RefusedMessage { first, verdict, visit, refusal } = refused;
     let is_command = first
         .entry
         .envelope

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::{
     config::DmPolicy,
-    outbox::Place,
+    outbox::CallTarget,
     pairing,
     turn::{
         context::TurnPlace,
@@ -115,7 +115,7 @@ impl<'a> Judge<'a> {
     /// Why an answer would expire before it may be sent: no model is asked for it.
     fn held_up(&self) -> Option<Error> {
         let Self { engine, place: TurnPlace { info, route, .. }, .. } = self;
-        let here = Place { room: info.room.id, world: Some(info.room.world_id) };
+        let here = CallTarget { room: info.room.id, world: Some(info.room.world_id) };
         let held = route.stack.gate().admit(here, Priority::Answer, engine.clock.now()).err()?;
         let Retry::After(left) = held.retry() else { return None };
         let longest = engine.outbox.answer_ttl();

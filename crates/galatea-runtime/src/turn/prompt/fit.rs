@@ -11,7 +11,7 @@ mod cut;
 use galatea_core::model::{CacheFor, ChatMessage, ChatPart, ChatRole, TextRequest, ToolSpec};
 use std::sync::Arc;
 
-pub(crate) use self::budget::Budget;
+pub(crate) use self::budget::PromptBudget;
 use self::cut::{cut, shorten};
 use super::conversation::OPENING;
 
@@ -26,7 +26,7 @@ const LEFT_OUT: &str = "(Earlier messages are not shown.)";
 
 /// A part of the instructions.
 #[derive(Debug, Clone)]
-pub(crate) struct Section {
+pub(crate) struct DraftSection {
     /// What it is, for the verdict.
     pub(crate) name: String,
     /// Its text.
@@ -34,13 +34,13 @@ pub(crate) struct Section {
     /// The answer would not be the character's without it.
     pub(crate) needed: bool,
     /// Where it stands.
-    pub(crate) place: Place,
+    pub(crate) place: SectionPlace,
 }
 
 /// Where a section stands. A provider charges little for the beginning that a request has in common
 /// with the one before, so what changes less often stands in front.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum SectionPlace {
     /// Among the instructions: the same from turn to turn, and the operator's own words.
     Instructions,
     /// Before the earlier messages: changes when these lose their first ones. People's words stand
@@ -77,7 +77,7 @@ impl Pace {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Draft {
     /// Instructions, in order.
-    pub(crate) sections: Vec<Section>,
+    pub(crate) sections: Vec<DraftSection>,
     /// The conversation, oldest first.
     pub(crate) messages: Vec<ChatMessage>,
     /// How many of the last ones wait for an answer.
@@ -108,7 +108,7 @@ const LEAST_QUESTION: u64 = 64;
 
 /// Makes the request, and leaves out what the budget does not hold: tools before the persona, and
 /// the persona before the question.
-pub(crate) fn fit(draft: Draft, budget: Budget) -> Fitted {
+pub(crate) fn fit(draft: Draft, budget: PromptBudget) -> Fitted {
     let fitted = fit_with(draft.clone(), budget, Keep::All);
     if fitted.asks || budget.tokens.is_none() {
         return fitted;
@@ -137,13 +137,13 @@ enum Keep {
 }
 
 /// The tokens that the waiting messages need at least.
-fn question(draft: &Draft, most: u64, budget: Budget) -> u64 {
+fn question(draft: &Draft, most: u64, budget: PromptBudget) -> u64 {
     let waiting = &draft.messages[draft.messages.len().saturating_sub(draft.waiting)..];
     let each = (most / 2 / (waiting.len() as u64).max(1)).clamp(LEAST_QUESTION, QUESTION);
     waiting.iter().map(|message| budget.message(message).min(each)).sum()
 }
 
-fn fit_with(draft: Draft, budget: Budget, keep: Keep) -> Fitted {
+fn fit_with(draft: Draft, budget: PromptBudget, keep: Keep) -> Fitted {
     let around = without_conversation(&draft, &draft.sections);
     let said: u64 = draft.messages.iter().map(|message| budget.family.message(message)).sum();
     let estimate = budget.family.request(&around) + said;
@@ -174,8 +174,8 @@ fn fit_with(draft: Draft, budget: Budget, keep: Keep) -> Fitted {
 }
 
 /// The sections: as instructions, and as the messages before and behind the earlier messages.
-fn without_conversation(draft: &Draft, sections: &[Section]) -> TextRequest {
-    let joined = |place: Place| {
+fn without_conversation(draft: &Draft, sections: &[DraftSection]) -> TextRequest {
+    let joined = |place: SectionPlace| {
         let texts: Vec<&str> = sections
             .iter()
             .filter(|section| section.place == place)
@@ -184,9 +184,9 @@ fn without_conversation(draft: &Draft, sections: &[Section]) -> TextRequest {
             .collect();
         (!texts.is_empty()).then(|| texts.join("\n\n"))
     };
-    let (opening, notes) = (joined(Place::Opening), joined(Place::Notes));
+    let (opening, notes) = (joined(SectionPlace::Opening), joined(SectionPlace::Notes));
     TextRequest {
-        system: joined(Place::Instructions),
+        system: joined(SectionPlace::Instructions),
         stable: usize::from(opening.is_some()),
         messages: Arc::new(opening.into_iter().chain(notes).map(ChatMessage::system).collect()),
         tools: Arc::clone(&draft.tools),
@@ -214,15 +214,16 @@ fn with_conversation(
 }
 
 fn instructions(
-    sections: &[Section],
+    sections: &[DraftSection],
     most: u64,
-    budget: Budget,
+    budget: PromptBudget,
     keep: Keep,
     notes: &mut Vec<String>,
-) -> Vec<Section> {
+) -> Vec<DraftSection> {
     let mut kept = sections.to_vec();
-    let size =
-        |kept: &[Section]| kept.iter().map(|section| budget.of(&section.text) + 1).sum::<u64>();
+    let size = |kept: &[DraftSection]| {
+        kept.iter().map(|section| budget.of(&section.text) + 1).sum::<u64>()
+    };
     while size(&kept) > most {
         let largest = kept
             .iter()
@@ -264,7 +265,7 @@ fn instructions(
 fn conversation(
     draft: &Draft,
     room: u64,
-    budget: Budget,
+    budget: PromptBudget,
     notes: &mut Vec<String>,
 ) -> Vec<ChatMessage> {
     let first_waiting = draft.messages.len().saturating_sub(draft.waiting);
@@ -319,7 +320,7 @@ fn is_opening(message: &ChatMessage) -> bool {
 fn level(
     waiting: &[ChatMessage],
     room: u64,
-    budget: Budget,
+    budget: PromptBudget,
     notes: &mut Vec<String>,
 ) -> Vec<ChatMessage> {
     let mut kept = waiting.to_vec();

@@ -27,7 +27,7 @@ pub(crate) struct Beginnings(Cache<RoomId, MemoryId>);
 
 /// Which part of a Room's recent messages a prompt shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Shown {
+pub(crate) struct ShownBeginning {
     /// The index of the first one.
     pub(crate) from: usize,
     /// How many of those from there leave when as many are shown as may be; 0 while that is not near.
@@ -51,18 +51,24 @@ impl Beginnings {
         own: EntityId,
         most: usize,
         tokens: Option<u64>,
-    ) -> Shown {
+    ) -> ShownBeginning {
         // What its files say is shown in part, by a rule of its own.
-        let message = |memory: &Arc<Memory>| Said {
+        let message = |memory: &Arc<Memory>| ShownMessage {
             id: memory.id,
             size: FRAME + Family::Other.text(&memory.content.text),
             own: memory.entity_id == own,
         };
-        let said: Vec<Said> = recent.iter().map(message).collect();
+        let said: Vec<ShownMessage> = recent.iter().map(message).collect();
         self.of(room, &said, most, tokens)
     }
 
-    fn of(&self, room: RoomId, said: &[Said], most: usize, tokens: Option<u64>) -> Shown {
+    fn of(
+        &self,
+        room: RoomId,
+        said: &[ShownMessage],
+        most: usize,
+        tokens: Option<u64>,
+    ) -> ShownBeginning {
         let known = self.0.get(&room);
         let begun = known.and_then(|id| said.iter().position(|message| message.id == id));
         let mut from = begun.unwrap_or_else(|| new_index(said.len(), most));
@@ -80,13 +86,13 @@ impl Beginnings {
             }
         }
         let leaving = leaving(&said[from..], most, tokens);
-        Shown { from, leaving: of_a_person(&said[from..], leaving) }
+        ShownBeginning { from, leaving: of_a_person(&said[from..], leaving) }
     }
 }
 
 /// A message, as far as it counts here.
 #[derive(Clone, Copy)]
-struct Said {
+struct ShownMessage {
     id: MemoryId,
     size: u64,
     /// The agent's.
@@ -94,7 +100,7 @@ struct Said {
 }
 
 /// The index of this message or, if it is the agent's, of the one before it.
-fn of_a_person(said: &[Said], at: usize) -> usize {
+fn of_a_person(said: &[ShownMessage], at: usize) -> usize {
     (1..=at.min(said.len().saturating_sub(1))).rev().find(|at| !said[*at].own).unwrap_or(0)
 }
 
@@ -105,7 +111,7 @@ fn new_index(messages: usize, most: usize) -> usize {
 /// How many of the messages shown, from the oldest, leave next, if that is near: by their number or
 /// by their tokens, whichever limit is nearer. The number stays the same until they have left, so that
 /// they are summarised once.
-fn leaving(shown: &[Said], most: usize, tokens: Option<u64>) -> usize {
+fn leaving(shown: &[ShownMessage], most: usize, tokens: Option<u64>) -> usize {
     // The message that is answered is shown as well.
     let count = shown.len() + 1;
     let by_count = if count < (most * 2).div_ceil(3) { 0 } else { new_index(most, most) };
@@ -120,30 +126,30 @@ fn leaving(shown: &[Said], most: usize, tokens: Option<u64>) -> usize {
     next.min(shown.len().saturating_sub(LEAST - 1))
 }
 
-fn sum(said: &[Said]) -> u64 {
+fn sum(said: &[ShownMessage]) -> u64 {
     said.iter().map(|message| message.size).sum()
 }
 
 /// Whether these take more tokens, and more messages than are shown in any case.
-fn exceeds(said: &[Said], tokens: u64) -> bool {
+fn exceeds(said: &[ShownMessage], tokens: u64) -> bool {
     let taken = sum(said);
     let grown = said.len() > LEAST + GROWTH || taken > 2 * tokens || sum(newest(said)) <= tokens;
     said.len() > LEAST && taken > tokens && grown
 }
 
 /// Those that are shown in any case.
-fn newest(said: &[Said]) -> &[Said] {
+fn newest(said: &[ShownMessage]) -> &[ShownMessage] {
     &said[said.len().saturating_sub(LEAST)..]
 }
 
 /// How many leave now: at least one, and none of the newest.
-fn step(said: &[Said], tokens: u64) -> usize {
+fn step(said: &[ShownMessage], tokens: u64) -> usize {
     let most = said.len().saturating_sub(LEAST).max(1);
     if sum(newest(said)) > tokens { most } else { half(said, tokens).clamp(1, most) }
 }
 
 /// The first of these that take half of the tokens. What comes later does not change it.
-fn half(said: &[Said], tokens: u64) -> usize {
+fn half(said: &[ShownMessage], tokens: u64) -> usize {
     let mut taken = 0;
     let under = said.iter().take_while(|message| {
         let first = taken < tokens / LEAVING;
@@ -161,9 +167,12 @@ mod tests {
     const ROOM: RoomId = RoomId(Uuid::from_u128(1));
 
     /// Messages of one size; every second one is the agent's.
-    fn talk(count: usize, size: u64) -> Vec<Said> {
-        let said =
-            |at: usize| Said { id: MemoryId(Uuid::from_u128(at as u128)), size, own: at % 2 == 1 };
+    fn talk(count: usize, size: u64) -> Vec<ShownMessage> {
+        let said = |at: usize| ShownMessage {
+            id: MemoryId(Uuid::from_u128(at as u128)),
+            size,
+            own: at % 2 == 1,
+        };
         (0..count).map(said).collect()
     }
 
@@ -220,7 +229,7 @@ mod tests {
     fn what_the_tokens_leave_out_next_is_known_before_it_leaves() {
         for (size, tokens) in [(50, 900), (30, 600), (100, 3_000), (80, 3_000)] {
             let (beginnings, all, most) = (Beginnings::new(), talk(200, size), 200);
-            let (mut before, mut moves, mut known) = (Shown { from: 0, leaving: 0 }, 0, 0);
+            let (mut before, mut moves, mut known) = (ShownBeginning { from: 0, leaving: 0 }, 0, 0);
             for written in 1..=all.len() {
                 let shown = beginnings.of(ROOM, &all[..written], most, Some(tokens));
                 if shown.from != before.from {
@@ -240,6 +249,9 @@ mod tests {
             assert!(index < most, "{most}: {index}");
         }
         assert_eq!((new_index(0, 0), new_index(4, 30)), (0, 0));
-        assert_eq!(Beginnings::new().of(ROOM, &[], 0, Some(0)), Shown { from: 0, leaving: 0 });
+        assert_eq!(
+            Beginnings::new().of(ROOM, &[], 0, Some(0)),
+            ShownBeginning { from: 0, leaving: 0 }
+        );
     }
 }

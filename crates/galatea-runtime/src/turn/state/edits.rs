@@ -23,7 +23,7 @@ impl Edits {
     }
 
     /// Watches the messages of a turn until the guard is dropped.
-    pub(crate) fn watch<'a>(&self, messages: impl Iterator<Item = &'a Waiting>) -> Watch<'_> {
+    pub(crate) fn watch<'a>(&self, messages: impl Iterator<Item = &'a Waiting>) -> EditWatch<'_> {
         let asked = messages
             .map(|waiting| &waiting.entry.memory)
             .map(|memory| (memory.id, memory.content.text.clone()))
@@ -32,7 +32,7 @@ impl Edits {
         let mut waiting = self.waiting();
         waiting.extend(asked.iter().map(|(id, _)| (*id, Arc::clone(&notify))));
         drop(waiting);
-        Watch { edits: self, asked, notify }
+        EditWatch { edits: self, asked, notify }
     }
 
     fn waiting(&self) -> MutexGuard<'_, HashMap<MemoryId, Arc<Notify>>> {
@@ -51,13 +51,13 @@ pub(crate) async fn reread(store: &dyn Store, messages: impl Iterator<Item = &mu
 }
 
 /// The messages of one turn, as they read when it began.
-pub(crate) struct Watch<'a> {
+pub(crate) struct EditWatch<'a> {
     edits: &'a Edits,
     asked: Vec<(MemoryId, String)>,
     notify: Arc<Notify>,
 }
 
-impl Watch<'_> {
+impl EditWatch<'_> {
     /// Completes when the words of a message have changed. Platforms report many an edit that
     /// changes none: a preview of a link, a reaction.
     pub(crate) async fn changed(&self, store: &dyn Store) {
@@ -74,7 +74,7 @@ impl Watch<'_> {
     }
 }
 
-impl Drop for Watch<'_> {
+impl Drop for EditWatch<'_> {
     fn drop(&mut self) {
         let mut waiting = self.edits.waiting();
         for (id, _) in &self.asked {

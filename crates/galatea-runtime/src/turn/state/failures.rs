@@ -13,10 +13,10 @@ const BY_A_PERSON: u32 = 5;
 
 /// The turns in a row that ended without an answer.
 #[derive(Debug, Default)]
-pub(crate) struct Failures(Mutex<State>);
+pub(crate) struct Failures(Mutex<FailureState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct FailureState {
     count: u32,
     /// Whether one of them is a fault by itself, whoever asks.
     ours: bool,
@@ -43,7 +43,7 @@ impl Failures {
 
     /// A turn ended with an answer.
     pub(crate) fn answered(&self) {
-        *self.lock() = State::default();
+        *self.lock() = FailureState::default();
     }
 
     /// The failures, if there are enough of them in a row.
@@ -54,7 +54,7 @@ impl Failures {
             .then(|| Failing { count: state.count, reason: state.reason.clone() })
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, FailureState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -28,17 +28,17 @@ pub(crate) type Look = BoxFuture<'static, Option<BoxFuture<'static, ()>>>;
 
 /// The Rooms that wait, with what is kept of the newest turn of each.
 pub(crate) struct Quiet<T> {
-    shared: Arc<Shared<T>>,
+    shared: Arc<QuietRooms<T>>,
 }
 
-struct Shared<T> {
-    rooms: Mutex<HashMap<RoomId, Pending<T>>>,
+struct QuietRooms<T> {
+    rooms: Mutex<HashMap<RoomId, WaitingLook<T>>>,
     looks: Semaphore,
     permits: Semaphore,
     stop: CancellationToken,
 }
 
-struct Pending<T> {
+struct WaitingLook<T> {
     /// None while the Room is evaluated and nothing new was answered.
     newest: Option<T>,
     turns: u32,
@@ -49,7 +49,7 @@ struct Pending<T> {
     busy: Arc<Notify>,
 }
 
-impl<T> Pending<T> {
+impl<T> WaitingLook<T> {
     fn is_busy(&self, now: Timestamp) -> bool {
         self.turns >= BUSY.0 && now.since(self.since) >= BUSY.1
     }
@@ -64,7 +64,7 @@ impl<T> Quiet<T> {
     /// No Room waits. After `stop` none waits any more.
     pub(crate) fn new(stop: CancellationToken) -> Self {
         let (looks, permits) = (Semaphore::new(LOOKS), Semaphore::new(AT_ONCE));
-        Self { shared: Arc::new(Shared { rooms: Mutex::default(), looks, permits, stop }) }
+        Self { shared: Arc::new(QuietRooms { rooms: Mutex::default(), looks, permits, stop }) }
     }
 
     /// Notes a turn; the Room is quiet `pause` later. Returns the watch over the Room, for a task, if
@@ -98,13 +98,13 @@ impl<T> Quiet<T> {
         }
         let (busy, newest) = (Arc::new(Notify::new()), Some(turn));
         let watch = Watch { shared: Arc::clone(&self.shared), room, busy: Arc::clone(&busy) };
-        rooms.insert(room, Pending { newest, turns: 1, since: now, quiet, busy });
+        rooms.insert(room, WaitingLook { newest, turns: 1, since: now, quiet, busy });
         Some(watch)
     }
 }
 
-impl<T> Shared<T> {
-    fn lock(&self) -> MutexGuard<'_, HashMap<RoomId, Pending<T>>> {
+impl<T> QuietRooms<T> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<RoomId, WaitingLook<T>>> {
         // Every change is whole before anything in it could panic.
         self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -112,7 +112,7 @@ impl<T> Shared<T> {
 
 /// The watch over one Room. The Room waits no more when it is dropped, also by a panic.
 pub(crate) struct Watch<T> {
-    shared: Arc<Shared<T>>,
+    shared: Arc<QuietRooms<T>>,
     room: RoomId,
     busy: Arc<Notify>,
 }

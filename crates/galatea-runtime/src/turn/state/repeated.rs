@@ -21,15 +21,15 @@ const ROOMS: u64 = 4096;
 const AT_ONCE: usize = 100;
 
 /// When each group was last shown the answer to a command that is the same for everybody.
-pub(crate) struct Shown(Cache<(RoomId, String), Timestamp>);
+pub(crate) struct ShownCommands(Cache<(RoomId, String), Timestamp>);
 
-impl Default for Shown {
+impl Default for ShownCommands {
     fn default() -> Self {
         Self(Cache::new(ROOMS))
     }
 }
 
-impl Shown {
+impl ShownCommands {
     /// The verdict on a command whose answer the Room has just been shown; none where it is to be
     /// answered.
     pub(crate) fn repeats(

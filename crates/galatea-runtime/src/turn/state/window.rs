@@ -16,8 +16,8 @@ use galatea_core::{
 use serde::{Deserialize, Serialize};
 use std::{sync::Arc, time::Duration};
 
-use self::judge::{Asked, Judgement, judge};
-use crate::turn::prompt::fit::Budget;
+use self::judge::{Judgement, RefusedRequest, judge};
+use crate::turn::prompt::fit::PromptBudget;
 
 /// How long a refusal is remembered: a server may be reconfigured.
 const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
@@ -48,13 +48,13 @@ pub struct Shortened {
 #[derive(Debug, Clone, Copy, Default)]
 struct Learnt {
     scale: Scale,
-    limits: Limits,
+    limits: LearntLimits,
     /// Refusals in a row that were not believed.
     doubts: u8,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Limits {
+struct LearntLimits {
     /// The longest request that was taken.
     taken: u64,
     /// The shortest that was refused.
@@ -67,7 +67,7 @@ struct Limits {
     until: Timestamp,
 }
 
-impl Limits {
+impl LearntLimits {
     /// What the next request may take: what a refusal's numbers leave, or half of what was refused,
     /// and from there slowly towards it.
     fn most(self) -> Option<u64> {
@@ -110,7 +110,7 @@ impl Windows {
 
     /// What a prompt for this model may take. The first time the store is asked what earlier
     /// refusals have shown.
-    pub(crate) async fn budget(&self, turn: &Turn<'_>, info: &ModelInfo) -> Budget {
+    pub(crate) async fn budget(&self, turn: &Turn<'_>, info: &ModelInfo) -> PromptBudget {
         let name = info.full_name();
         if !self.learnt.contains_key(&name) {
             let stored = self
@@ -132,7 +132,7 @@ impl Windows {
         };
         let learnt_most = learnt.limits.most().map(|most| learnt.scale.apply(most));
         let tokens = [stated(info), learnt_most].into_iter().flatten().min();
-        Budget { family: Family::of(&info.model), scale: learnt.scale, tokens }
+        PromptBudget { family: Family::of(&info.model), scale: learnt.scale, tokens }
     }
 
     /// The model found a request of this estimate too long. Returns why that cannot be, where it is
@@ -148,7 +148,7 @@ impl Windows {
         let limits = {
             let mut learnt = self.learnt.entry(name.clone()).or_default();
             let taken = if learnt.doubts + 1 < DOUBTS { learnt.limits.taken } else { 0 };
-            let asked = Asked {
+            let asked = RefusedRequest {
                 estimate,
                 tokens: learnt.scale.apply(estimate),
                 answer: answer(info),
@@ -187,12 +187,12 @@ impl Windows {
     pub(crate) async fn forget(&self, turn: &Turn<'_>, info: &ModelInfo) {
         let name = info.full_name();
         if let Some(mut learnt) = self.learnt.get_mut(&name) {
-            learnt.limits = Limits::default();
+            learnt.limits = LearntLimits::default();
         }
-        self.keep(turn, &name, Limits::default()).await;
+        self.keep(turn, &name, LearntLimits::default()).await;
     }
 
-    async fn keep(&self, turn: &Turn<'_>, name: &str, limits: Limits) {
+    async fn keep(&self, turn: &Turn<'_>, name: &str, limits: LearntLimits) {
         let until = turn.now().plus(REMEMBERED);
         let stored = match serde_json::to_value(limits) {
             Ok(value) => {
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_refusal_halves_and_answers_find_the_limit_again() {
-        let mut limits = Limits::default();
+        let mut limits = LearntLimits::default();
         assert_eq!(limits.most(), None);
         limits.refuse(40_000, None);
         assert_eq!(limits.most(), Some(20_000));
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_window_that_changed_is_learnt_anew() {
-        let mut limits = Limits::default();
+        let mut limits = LearntLimits::default();
         limits.take(9_000);
         limits.refuse(6_000, None);
         assert_eq!(limits.most(), Some(3_000), "it takes less than it did");
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn the_numbers_of_a_refusal_are_the_limit_until_they_are_out_of_date() {
-        let mut limits = Limits { until: Timestamp(1_000), ..Limits::default() };
+        let mut limits = LearntLimits { until: Timestamp(1_000), ..Limits::default() };
         limits.take(9_000);
         limits.refuse(8_000, Some(3_500));
         assert_eq!(limits.most(), Some(3_500));
@@ -308,12 +308,12 @@ mod tests {
         limits.expire(Timestamp(999));
         assert_eq!(limits.most(), Some(3_500));
         limits.expire(Timestamp(1_000));
-        assert_eq!(limits, Limits::default(), "in memory, too");
+        assert_eq!(limits, LearntLimits::default(), "in memory, too");
     }
 
     #[test]
     fn halving_stops_where_every_model_takes_more() {
-        let mut limits = Limits::default();
+        let mut limits = LearntLimits::default();
         for _ in 0..20 {
             limits.refuse(limits.most().unwrap_or(40_000), None);
         }

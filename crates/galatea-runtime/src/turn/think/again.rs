@@ -2,7 +2,7 @@
 
 use galatea_core::model::text_actions::{ANSWER_JSON, CALL_TOOLS};
 
-use crate::turn::prompt::fit::{Draft, Place, Section};
+use crate::turn::prompt::fit::{Draft, DraftSection, SectionPlace};
 
 /// Stands among the instructions of a question that is asked again.
 const IN_WORDS: &str = "Answer the last message now, in plain words and nothing else: no tools, no JSON, no tags, no headings. Write only what you say to the person.";
@@ -20,11 +20,11 @@ pub(crate) fn in_words(draft: &mut Draft) {
             section.text = section.text.replace(CALL_TOOLS, "");
         }
     }
-    draft.sections.push(Section {
+    draft.sections.push(DraftSection {
         name: "the request for words".to_owned(),
         text: IN_WORDS.to_owned(),
         needed: true,
-        place: Place::Instructions,
+        place: SectionPlace::Instructions,
     });
 }
 
@@ -34,11 +34,11 @@ mod tests {
 
     #[test]
     fn nothing_of_tools_is_left_in_the_second_question() {
-        let section = |text: String| Section {
+        let section = |text: String| DraftSection {
             name: "rules".to_owned(),
             text,
             needed: true,
-            place: Place::Instructions,
+            place: SectionPlace::Instructions,
         };
         let mut draft = Draft {
             sections: vec![

@@ -7,7 +7,7 @@ use galatea_core::{
 
 /// What a prompt may take.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Budget {
+pub(crate) struct PromptBudget {
     /// How the model counts.
     pub(crate) family: Family,
     /// How its counts compare to the estimate.
@@ -16,7 +16,7 @@ pub(crate) struct Budget {
     pub(crate) tokens: Option<u64>,
 }
 
-impl Budget {
+impl PromptBudget {
     /// Tokens of a text.
     pub(super) fn of(self, text: &str) -> u64 {
         self.scale.apply(self.family.text(text))

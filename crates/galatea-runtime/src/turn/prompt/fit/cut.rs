@@ -2,10 +2,10 @@
 
 use galatea_core::model::{ChatMessage, ChatPart};
 
-use super::budget::Budget;
+use super::budget::PromptBudget;
 
 /// Cuts the longest text of a message so that the message takes about so many tokens.
-pub(super) fn shorten(message: &mut ChatMessage, most: u64, budget: Budget) {
+pub(super) fn shorten(message: &mut ChatMessage, most: u64, budget: PromptBudget) {
     let size = budget.message(message);
     let longest = message
         .parts
@@ -20,7 +20,7 @@ pub(super) fn shorten(message: &mut ChatMessage, most: u64, budget: Budget) {
 
 /// The beginning and the end of a text that together take so many tokens at most, with a mark
 /// between them.
-pub(super) fn cut(text: &str, most: u64, budget: Budget) -> String {
+pub(super) fn cut(text: &str, most: u64, budget: PromptBudget) -> String {
     let size = budget.of(text);
     if size <= most {
         return text.to_owned();

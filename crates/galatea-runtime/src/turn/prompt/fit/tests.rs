@@ -4,8 +4,8 @@ use super::*;
 use galatea_core::tokens::{Family, Scale};
 use proptest::prelude::*;
 
-fn budget(tokens: u64) -> Budget {
-    Budget { family: Family::Other, scale: Scale::default(), tokens: Some(tokens) }
+fn budget(tokens: u64) -> PromptBudget {
+    PromptBudget { family: Family::Other, scale: Scale::default(), tokens: Some(tokens) }
 }
 
 fn draft(earlier: usize, length: usize) -> Draft {
@@ -21,11 +21,11 @@ fn draft(earlier: usize, length: usize) -> Draft {
             })
             .collect();
     messages.push(ChatMessage::user("Ann: the question"));
-    let section = |name: &str, needed, text: String| Section {
+    let section = |name: &str, needed, text: String| DraftSection {
         name: name.into(),
         text,
         needed,
-        place: if needed { Place::Instructions } else { Place::Notes },
+        place: if needed { SectionPlace::Instructions } else { SectionPlace::Notes },
     };
     let sections = vec![
         section("base", true, "You are Eliza.".into()),
@@ -35,7 +35,7 @@ fn draft(earlier: usize, length: usize) -> Draft {
     Draft { sections, messages, waiting: 1, ..Draft::default() }
 }
 
-fn fitted(draft: &Draft, budget: Budget) -> (TextRequest, Vec<String>) {
+fn fitted(draft: &Draft, budget: PromptBudget) -> (TextRequest, Vec<String>) {
     let Fitted { request, estimate, left_out, .. } = fit(draft.clone(), budget);
     assert_eq!(estimate, tokens_of(&request));
     (request, left_out)
@@ -54,7 +54,7 @@ fn without_notes(request: &TextRequest) -> Vec<&ChatMessage> {
 fn what_fits_stays_as_it_is() {
     let draft = draft(4, 10);
     for tokens in [Some(10_000), None] {
-        let (request, notes) = fitted(&draft, Budget { tokens, ..budget(0) });
+        let (request, notes) = fitted(&draft, PromptBudget { tokens, ..budget(0) });
         assert_eq!(without_notes(&request), draft.messages.iter().collect::<Vec<_>>());
         assert_eq!(notes.len(), 0);
     }
@@ -63,15 +63,16 @@ fn what_fits_stays_as_it_is() {
 #[test]
 fn what_changes_stands_behind_the_earlier_messages() {
     let draft = Draft { pace: Pace { active: true, frequent: false }, ..draft(4, 10) };
-    let (request, _) = fitted(&draft, Budget { tokens: None, ..budget(0) });
+    let (request, _) = fitted(&draft, PromptBudget { tokens: None, ..budget(0) });
     assert_eq!(request.system.as_deref(), Some("You are Eliza.\n\nBio."));
     assert_eq!(request.stable, 4);
     assert_eq!(request.messages[4].role, ChatRole::System);
     assert!(request.messages[4].text().starts_with("fact fact"), "without a head");
     assert_eq!(request.messages[5].text(), "Ann: the question");
     assert_eq!(request.cache_instructions, CacheFor::Minutes);
-    let at =
-        |pace| fitted(&Draft { pace, ..draft.clone() }, Budget { tokens: None, ..budget(0) }).0;
+    let at = |pace| {
+        fitted(&Draft { pace, ..draft.clone() }, PromptBudget { tokens: None, ..budget(0) }).0
+    };
     let quiet = at(Pace::default());
     assert_eq!((quiet.stable, &quiet.messages), (0, &request.messages));
     assert_eq!(quiet.cache_instructions, CacheFor::Nothing);
@@ -84,14 +85,14 @@ fn what_changes_stands_behind_the_earlier_messages() {
 #[test]
 fn a_summary_stands_before_the_earlier_messages() {
     let mut draft = Draft { pace: Pace { active: true, frequent: false }, ..draft(4, 10) };
-    let summary = Section {
+    let summary = DraftSection {
         name: "SUMMARIZED_CONTEXT".into(),
         text: "Ann is new.".into(),
         needed: false,
-        place: Place::Opening,
+        place: SectionPlace::Opening,
     };
     draft.sections.insert(1, summary);
-    let (request, _) = fitted(&draft, Budget { tokens: None, ..budget(0) });
+    let (request, _) = fitted(&draft, PromptBudget { tokens: None, ..budget(0) });
     assert_eq!(request.system.as_deref(), Some("You are Eliza.\n\nBio."), "no instruction");
     assert_eq!(request.messages[0], ChatMessage::system("Ann is new."));
     assert_eq!(request.stable, 5);

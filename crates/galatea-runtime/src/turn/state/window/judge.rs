@@ -7,7 +7,7 @@ pub(super) const LEAST: u64 = 1_024;
 
 /// A request that was refused.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct RefusedRequest {
     /// Its tokens as they are estimated.
     pub(super) estimate: u64,
     /// The same, in the model's count.
@@ -32,8 +32,8 @@ pub(super) enum Judgement {
 }
 
 /// Judges a refusal by its own numbers, or else by what is known of the model.
-pub(super) fn judge(asked: Asked, said: Option<Overlong>) -> Judgement {
-    let Asked { estimate, tokens, answer, taken, window } = asked;
+pub(super) fn judge(asked: RefusedRequest, said: Option<Overlong>) -> Judgement {
+    let RefusedRequest { estimate, tokens, answer, taken, window } = asked;
     // Estimates may be a quarter too low.
     let at_most = tokens + tokens / 4 + answer;
     match said.unwrap_or_default() {
@@ -78,8 +78,8 @@ fn part(estimate: u64, limit: u64, counted: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn asked(estimate: u64) -> Asked {
-        Asked { estimate, tokens: estimate, answer: 500, taken: 0, window: None }
+    fn asked(estimate: u64) -> RefusedRequest {
+        RefusedRequest { estimate, tokens: estimate, answer: 500, taken: 0, window: None }
     }
 
     fn said(most: u64, asked: Option<u64>) -> Option<Overlong> {
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn the_refusals_numbers_count_before_what_is_known() {
-        let known = Asked { taken: 9_000, window: Some(100_000), ..asked(8_000) };
+        let known = RefusedRequest { taken: 9_000, window: Some(100_000), ..asked(8_000) };
         assert_eq!(judge(known, said(4_096, Some(8_500))), Judgement::To(3_372));
         assert!(matches!(judge(asked(8_000), said(8_192, Some(8_000))), Judgement::Untrue(_)));
         assert!(
@@ -100,16 +100,16 @@ mod tests {
     #[test]
     fn without_numbers_nothing_is_believed_that_cannot_be() {
         for known in [
-            Asked { taken: 9_000, ..asked(8_000) },
-            Asked { window: Some(16_000), ..asked(8_000) },
+            RefusedRequest { taken: 9_000, ..asked(8_000) },
+            RefusedRequest { window: Some(16_000), ..asked(8_000) },
             asked(1_000),
         ] {
             assert!(matches!(judge(known, None), Judgement::Untrue(_)), "{known:?}");
         }
         for possible in [
             asked(8_000),
-            Asked { taken: 8_500, ..asked(8_000) },
-            Asked { window: Some(8_192), ..asked(8_000) },
+            RefusedRequest { taken: 8_500, ..asked(8_000) },
+            RefusedRequest { window: Some(8_192), ..asked(8_000) },
         ] {
             assert_eq!(judge(possible, None), Judgement::Half, "{possible:?}");
         }
