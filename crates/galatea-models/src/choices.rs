@@ -23,13 +23,13 @@ use std::{
 };
 
 use crate::families::{self, Role};
-use kept::{Chosen, Inner, lock};
+use kept::{ChoicesInner, Chosen, lock};
 
 pub(crate) use choose::closest;
 pub(crate) use list::ListedModel;
 
 pub use self::kept::{Choices, ToolSkill};
-pub(crate) use self::kept::{Facts, Kept, Service};
+pub(crate) use self::kept::{Facts, KeptChoices, KeptService};
 
 /// Most models of a service whose trials are kept.
 const MOST_TRIED: usize = 64;
@@ -59,7 +59,7 @@ pub struct Change {
 }
 
 /// A list that was read, with what the choice depends on.
-pub(crate) struct Reading<'a> {
+pub(crate) struct ListReading<'a> {
     pub(crate) service: &'a str,
     pub(crate) provider: &'a str,
     pub(crate) list: &'a [ListedModel],
@@ -78,12 +78,16 @@ impl Choices {
     /// choices are made again.
     pub fn open(path: PathBuf) -> Self {
         let kept = file::read(&path);
-        Self(Arc::new(Inner { path: Some(path), kept: Mutex::new(kept), seen: Mutex::default() }))
+        Self(Arc::new(ChoicesInner {
+            path: Some(path),
+            kept: Mutex::new(kept),
+            seen: Mutex::default(),
+        }))
     }
 
     /// Reads the choices stored in `path` without ever writing the file, for read-only commands.
     pub fn of(path: &std::path::Path) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(ChoicesInner {
             path: None,
             kept: Mutex::new(file::read(path)),
             seen: Mutex::default(),
@@ -116,7 +120,7 @@ impl Choices {
         self.write(&kept, &before)
     }
 
-    fn write(&self, kept: &Kept, before: &Kept) -> Result<()> {
+    fn write(&self, kept: &KeptChoices, before: &KeptChoices) -> Result<()> {
         match &self.0.path {
             Some(path) if kept != before => file::write(path, kept),
             _ => Ok(()),
@@ -166,7 +170,7 @@ impl Choices {
     ///
     /// # Errors
     /// When the file cannot be written; the choices still apply until the process ends.
-    pub(crate) fn apply(&self, reading: &Reading<'_>, when: When) -> Result<Vec<Change>> {
+    pub(crate) fn apply(&self, reading: &ListReading<'_>, when: When) -> Result<Vec<Change>> {
         let mut changes = Vec::new();
         let mut kept = lock(&self.0.kept);
         let before = kept.clone();

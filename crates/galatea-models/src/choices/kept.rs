@@ -15,12 +15,12 @@ use crate::{choices::adjustment::Adjustment, families::Role};
 
 /// The choices for all services. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Choices(pub(super) Arc<Inner>);
+pub struct Choices(pub(super) Arc<ChoicesInner>);
 
 #[derive(Default)]
-pub(super) struct Inner {
+pub(super) struct ChoicesInner {
     pub(super) path: Option<PathBuf>,
-    pub(super) kept: Mutex<Kept>,
+    pub(super) kept: Mutex<KeptChoices>,
     /// Not stored in the file: the names in the lists when they were last read, and models that
     /// were refused although they are listed.
     pub(super) seen: Mutex<Seen>,
@@ -35,11 +35,11 @@ pub(super) struct Seen {
 /// Content of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Kept {
-    pub(super) services: BTreeMap<String, Service>,
+pub(crate) struct KeptChoices {
+    pub(super) services: BTreeMap<String, KeptService>,
 }
 
-impl Kept {
+impl KeptChoices {
     pub(super) fn facts(&self, service: &str, model: &str) -> Option<Facts> {
         self.services.get(service)?.models.get(model).copied()
     }
@@ -48,7 +48,7 @@ impl Kept {
 /// What is stored for one service. A service is a provider at a base address.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Service {
+pub(crate) struct KeptService {
     pub(super) chosen: BTreeMap<Role, Chosen>,
     pub(super) models: BTreeMap<String, Facts>,
     /// Names from settings that the list did not contain, each with similar names.

@@ -30,7 +30,7 @@ mod parse;
 mod rules;
 
 pub use self::rules::Script;
-pub(super) use self::rules::{Match, Piece, Rule, Step, Substitution, Template};
+pub(super) use self::rules::{AnswerStep, Match, Rule, Substitution, Template, TemplatePiece};
 use galatea_core::{Error, Result};
 
 /// Text of the built-in script.

@@ -20,7 +20,7 @@ struct File {
     source: String,
     seeing: Vec<String>,
     provider: Vec<Wanted>,
-    family: Vec<Entry>,
+    family: Vec<FamilyEntry>,
     end: Vec<Last>,
 }
 
@@ -41,18 +41,18 @@ struct Wanted {
     #[serde(default)]
     embedding: Vec<String>,
     transcription: Option<String>,
-    cache: Option<Stored>,
+    cache: Option<StoredTokens>,
 }
 
 /// What storing a token in the provider's cache costs, as a multiple of reading it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+struct StoredTokens {
     minutes: String,
     hour: Option<String>,
 }
 
-/// [`Stored`] in millionths.
+/// [`StoredTokens`] in millionths.
 #[derive(Clone, Copy, Default)]
 struct Multiples {
     minutes: Option<u64>,
@@ -61,7 +61,7 @@ struct Multiples {
 
 const MILLION: u64 = 1_000_000;
 
-impl Stored {
+impl StoredTokens {
     fn multiples(&self) -> Result<Multiples> {
         let hour = self.hour.as_deref().map(micros).transpose()?;
         Ok(Multiples { minutes: Some(micros(&self.minutes)?), hour })
@@ -70,7 +70,7 @@ impl Stored {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct FamilyEntry {
     provider: String,
     name: String,
     least: Option<String>,
@@ -195,7 +195,7 @@ pub(super) fn parse(text: &str) -> Result<Families> {
     })
 }
 
-fn family(entry: Entry, storing: &HashMap<String, Multiples>) -> Result<Family> {
+fn family(entry: FamilyEntry, storing: &HashMap<String, Multiples>) -> Result<Family> {
     let least = match &entry.least {
         Some(text) => version(text).ok_or_else(|| bad("has an invalid version", text))?,
         None => Version::new(),

@@ -40,14 +40,14 @@ pub(crate) struct Rule {
 #[derive(Debug, Clone)]
 pub(crate) struct Match {
     pub(crate) pattern: Vec<Token>,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<AnswerStep>,
     /// Index of the counter that rotates the steps.
     pub(crate) choice: usize,
 }
 
 /// A step after a match.
 #[derive(Debug, Clone)]
-pub(crate) enum Step {
+pub(crate) enum AnswerStep {
     Say(Template),
     Goto(String),
     Next,
@@ -56,11 +56,11 @@ pub(crate) enum Step {
 
 /// Text with placeholders for parts of the sentence.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Template(pub(super) Vec<Piece>);
+pub(crate) struct Template(pub(super) Vec<TemplatePiece>);
 
 /// A piece of a [`Template`].
 #[derive(Debug, Clone)]
-pub(crate) enum Piece {
+pub(crate) enum TemplatePiece {
     Text(String),
     Part(usize),
 }

@@ -8,7 +8,7 @@ use crate::choices::adjustment::Adjustment;
 
 /// A refusal of a part of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Refused {
+pub(crate) enum RefusedField {
     /// The request may pass with these changes, each of which changes it.
     Adjust(Vec<Adjustment>),
     /// The model takes no tools.
@@ -151,7 +151,7 @@ pub(crate) fn recognise(
     refusal: &[u8],
     sent: &Value,
     provider: &str,
-) -> Option<Refused> {
+) -> Option<RefusedField> {
     // A server whose template fails answers with a fault (llama.cpp's, 500).
     if !matches!(status, 400 | 404 | 405 | 415 | 422 | 500 | 501) {
         return None;
@@ -164,7 +164,7 @@ pub(crate) fn recognise(
     let lower = text.to_lowercase();
     let of_roles = of_roles(&lower, sent);
     if !of_roles.is_empty() {
-        return Some(Refused::Adjust(of_roles));
+        return Some(RefusedField::Adjust(of_roles));
     }
     if !REFUSES.iter().any(|phrase| lower.contains(phrase)) {
         return None;
@@ -173,7 +173,7 @@ pub(crate) fn recognise(
     let fields = fields(sent, provider);
     for names in named {
         if names.iter().any(|path| is_tools(path)) && sent["tools"].is_array() {
-            return Some(Refused::Tools);
+            return Some(RefusedField::Tools);
         }
         let found: BTreeSet<Adjustment> = names
             .iter()
@@ -181,7 +181,7 @@ pub(crate) fn recognise(
             .filter(|adjustment| changes(sent, adjustment))
             .collect();
         if !found.is_empty() {
-            return Some(Refused::Adjust(innermost(found)));
+            return Some(RefusedField::Adjust(innermost(found)));
         }
     }
     None
