@@ -28,10 +28,10 @@ pub(crate) const QUEUE: usize = 64;
 
 /// The connected clients. Cheap to clone.
 #[derive(Clone, Default)]
-pub(crate) struct Clients(Arc<Mutex<Connections>>);
+pub(crate) struct Clients(Arc<Mutex<OpenClients>>);
 
 #[derive(Default)]
-struct Connections {
+struct OpenClients {
     next: u64,
     clients: HashMap<u64, Client>,
     waiting: HashMap<String, WaitingPart>,
@@ -52,7 +52,7 @@ struct WaitingPart {
 }
 
 impl Clients {
-    fn state(&self) -> MutexGuard<'_, Connections> {
+    fn state(&self) -> MutexGuard<'_, OpenClients> {
         // A poisoned state is consistent: no change to it can panic halfway.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -101,7 +101,7 @@ impl Clients {
     }
 
     /// Queues a frame for every client of this name; returns the ids of those that accepted it.
-    fn give(state: &Connections, name: &str, frame: &ToClient) -> HashSet<u64> {
+    fn give(state: &OpenClients, name: &str, frame: &ToClient) -> HashSet<u64> {
         state
             .clients
             .iter()

@@ -10,9 +10,9 @@ pub(crate) mod past;
 use async_trait::async_trait;
 use dashmap::DashMap;
 use galatea_core::{
-    Account, AgentId, Batch, Clock, Connection, ConnectorInfo, Cursor, Error, ErrorKind, Event,
-    EventBus, Gap, GatewayBackend, Health, Incoming, IncomingEvent, Place, Received, Result,
-    SendHandler, Source, Store, WorldSync,
+    Account, AgentId, Batch, Clock, Connection, ConnectionIds, ConnectorInfo, Cursor, Error,
+    ErrorKind, Event, EventBus, Gap, GatewayBackend, Health, Incoming, IncomingEvent, Received,
+    Result, SendHandler, Source, Store, WorldSync,
     gap::GAPS,
     kill_point,
     store::{ConnectionChange, ConnectorState, InboxEntry, InboxState, Ingest, Ingested, Mutation},
@@ -72,7 +72,7 @@ impl GatewayBackend for Intake {
         &self,
         info: &ConnectorInfo,
         connection: &Connection,
-    ) -> Result<Place> {
+    ) -> Result<ConnectionIds> {
         let (place, change) = connect::changes(&self.directory, info, connection);
         self.connect(change).await?;
         Ok(place)
@@ -257,7 +257,7 @@ impl Intake {
     async fn asked_by_edit(
         &self,
         info: &ConnectorInfo,
-        place: Place,
+        place: ConnectionIds,
         incoming: &Incoming,
         ingest: &mut Ingest,
     ) -> Result<Option<InboxEntry>> {

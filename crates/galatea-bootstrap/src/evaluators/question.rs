@@ -5,7 +5,7 @@ use galatea_core::{
     fact::Origin,
     model::{
         TextRequest,
-        object::{self, Asked},
+        object::{self, ObjectAnswer},
     },
     speakers,
     tokens::Family,
@@ -41,7 +41,7 @@ pub(super) async fn ask(
     known: &[Memory],
     zone: &Zone,
     until: Timestamp,
-) -> Result<(Asked<Lesson>, usize)> {
+) -> Result<(ObjectAnswer<Lesson>, usize)> {
     let family = Family::of(&model.info().model);
     let mut most = model.info().limits.window.map(|window| u64::from(window).saturating_sub(KEPT));
     for _ in 0..HALVINGS {
