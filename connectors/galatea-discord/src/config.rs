@@ -109,7 +109,7 @@ fn default_root() -> Url {
     Url::parse("https://discord.com").expect("a valid address")
 }
 
-/// Whether an address is Discord's own. Only its tokens have a known form.
+/// True if an address is Discord's own. Only its tokens have a known form.
 fn is_discords(root: &Url) -> bool {
     root.host_str().is_some_and(|host| {
         ["discord.com", "discordapp.com"].iter().any(|own| {

@@ -138,7 +138,7 @@ impl TelegramConnector {
         Ok(me)
     }
 
-    /// Whether the webhook was set by this connector.
+    /// True if the webhook was set by this connector.
     fn is_ours(&self, found: &Webhook) -> bool {
         let same = |url: &str| Url::parse(url).ok() == Url::parse(&found.url).ok();
         self.config.webhook_url.as_ref().is_some_and(|u| same(u.as_str()))

@@ -98,7 +98,7 @@ impl Drop for Remove {
     }
 }
 
-/// Whether a process answers on this socket.
+/// True if a process answers on this socket.
 pub(crate) async fn answers(socket: &Path) -> Result<bool> {
     match tokio::fs::symlink_metadata(socket).await {
         Ok(found) if found.file_type().is_socket() => Ok(UnixStream::connect(socket).await.is_ok()),

@@ -184,7 +184,7 @@ impl XConnector {
         Ok(self.me.get_or_init(|| me).clone())
     }
 
-    /// Whether an account is the one of the credentials, as far as they tell which one it is.
+    /// True if an account is the one of the credentials, as far as they tell which one it is.
     fn is_ours(&self, me: &Me) -> bool {
         let configured = &self.info.account.0;
         configured.starts_with(HASHED) || me.id.to_string() == *configured

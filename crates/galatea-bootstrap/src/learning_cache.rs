@@ -94,7 +94,7 @@ pub(crate) struct LearningCache {
 }
 
 impl LearningCache {
-    /// Whether this room may see facts. `person` is the one it is direct with ([`view::person`]).
+    /// True if this room may see facts. `person` is the one it is direct with ([`view::person`]).
     pub(crate) async fn may_have_facts(
         &self,
         turn: &Turn<'_>,
@@ -169,7 +169,7 @@ impl LearningCache {
         Ok(mentioned)
     }
 
-    /// Whether the small model of this agent is left alone, since it learnt nothing usable several times
+    /// True if the small model of this agent is left alone, since it learnt nothing usable several times
     /// one after another. A model that was chosen since is asked.
     pub(crate) async fn is_unable(&self, turn: &Turn<'_>) -> Result<bool> {
         let known = self.unable(turn).await?;
@@ -234,7 +234,7 @@ impl LearningCache {
         ids.filter_map(|id| Some((id, shown.remove(&id)?))).collect()
     }
 
-    /// Whether this agent has ever learnt a fact.
+    /// True if this agent has ever learnt a fact.
     pub(crate) async fn has_facts(&self, turn: &Turn<'_>) -> Result<bool> {
         let (agent, now) = (turn.agent.identity.id(), turn.now());
         match get(&self.agents, &agent) {
@@ -250,7 +250,7 @@ impl LearningCache {
         Ok(note_found(&self.agents, agent, found, now))
     }
 
-    /// Whether this room may have relationships. Only a reflection learns them, and notes in the
+    /// True if this room may have relationships. Only a reflection learns them, and notes in the
     /// store that the agent has some. For relationships learnt by versions without that note, the
     /// agent's facts are the sign.
     pub(crate) async fn may_have_ties(&self, turn: &Turn<'_>) -> Result<bool> {
@@ -291,7 +291,7 @@ impl LearningCache {
         map.insert((turn.agent.identity.id(), turn.room.id), cursor);
     }
 
-    /// Whether the profiles of this room's people may be older than their facts. Another process may
+    /// True if the profiles of this room's people may be older than their facts. Another process may
     /// have learnt some.
     pub(crate) fn are_profiles_due(&self, turn: &Turn<'_>) -> bool {
         let last = get(&self.profiled, &(turn.agent.identity.id(), turn.room.id));

@@ -79,7 +79,7 @@ pub(crate) async fn current(turn: &Turn<'_>, profiles: Vec<Derived>) -> Result<V
     Ok(profiles.into_iter().filter(is_current).collect())
 }
 
-/// Whether a profile has to be made of these facts, in place of the one that there is.
+/// True if a profile has to be made of these facts, in place of the one that there is.
 pub(crate) fn is_due(facts: &[Memory], profile: Option<&Derived>) -> bool {
     if facts.len() < LEAST_FACTS {
         return false;

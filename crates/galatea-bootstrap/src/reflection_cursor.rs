@@ -116,7 +116,7 @@ impl ReflectionCursor {
         self.unlearnt.as_ref().map_or(0, |unlearnt| unlearnt.attempts)
     }
 
-    /// Whether the messages are to be passed over.
+    /// True if the messages are to be passed over.
     pub(crate) fn is_hopeless(&self) -> bool {
         self.attempts() >= MOST_ATTEMPTS
     }
@@ -131,7 +131,7 @@ impl ReflectionCursor {
         self.unlearnt.as_ref().map_or(Some(self), |unlearnt| unlearnt.from.as_deref())
     }
 
-    /// Whether the message was not read yet.
+    /// True if the message was not read yet.
     pub(crate) fn is_new(&self, memory: &Memory) -> bool {
         memory.created_at >= self.at && !self.ids.contains(&memory.id)
     }
@@ -147,7 +147,7 @@ impl ReflectionCursor {
     }
 }
 
-/// Whether the same question may fail again whatever the model's service does. A limit of money or
+/// True if the same question may fail again whatever the model's service does. A limit of money or
 /// tokens says nothing of the question: the model was not asked.
 fn may_be_due_to_content(error: &Error) -> bool {
     error.code() != Some(LIMIT_CODE)

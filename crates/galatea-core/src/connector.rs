@@ -137,7 +137,7 @@ pub trait ConnectorConfig: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Whether a person of this platform can have this id: distinguishes an id in a list of people
+    /// True if a person of this platform can have this id: distinguishes an id in a list of people
     /// from a handle written without `@`. Unless a platform says how its ids look, any text may be
     /// one. Called for each entry of a list of people, when the settings are read.
     fn is_person_id(_: &str) -> bool

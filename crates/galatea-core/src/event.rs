@@ -155,7 +155,7 @@ pub enum Event {
         turn: TurnId,
         /// Name of the action.
         action: String,
-        /// Whether it did what it was called for.
+        /// True if it did what it was called for.
         success: bool,
     },
     /// An evaluator ended.

@@ -58,7 +58,7 @@ impl People {
         Self(entries.into_iter().filter_map(PersonEntry::parse).collect())
     }
 
-    /// Whether the list names this person, by the platform's id or by the handle without `@`.
+    /// True if the list names this person, by the platform's id or by the handle without `@`.
     pub fn names(&self, id: Option<&str>, handle: Option<&str>) -> bool {
         self.0.iter().any(|listed| match listed {
             PersonEntry::Id(listed) => id == Some(listed.as_str()),
@@ -67,7 +67,7 @@ impl People {
         })
     }
 
-    /// Whether the list is empty.
+    /// True if the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -98,7 +98,7 @@ impl fmt::Display for People {
     }
 }
 
-/// Whether a text is a number of digits: the form of ids on Telegram, Discord and X.
+/// True if a text is a number of digits: the form of ids on Telegram, Discord and X.
 pub fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }

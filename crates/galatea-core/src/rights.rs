@@ -78,7 +78,7 @@ pub fn role(world: Option<&World>, entity: EntityId) -> Role {
     world.metadata.roles.get(&entity).copied().unwrap_or(Role::None)
 }
 
-/// Whether anyone has a role in a World, as [`role`] gives it.
+/// True if anyone has a role in a World, as [`role`] gives it.
 pub fn has_roles(world: Option<&World>) -> bool {
     world
         .is_some_and(|world| world.metadata.ownership.is_some() || !world.metadata.roles.is_empty())

@@ -52,7 +52,7 @@ impl Response {
         self.inner.status().as_u16()
     }
 
-    /// Whether the status is 2xx.
+    /// True if the status is 2xx.
     pub fn is_success(&self) -> bool {
         self.inner.status().is_success()
     }

@@ -64,7 +64,7 @@ impl HttpClient {
         fetch(self, self.guarded()?, url, limits).await
     }
 
-    /// Whether [`HttpClient::fetch_untrusted`] refuses the host of an address whatever its name
+    /// True if [`HttpClient::fetch_untrusted`] refuses the host of an address whatever its name
     /// resolves to: an address of an internal network, or this machine. Called for error messages.
     pub fn refuses(&self, url: &Url) -> bool {
         let refused = |ip| check(ip, &self.options().untrusted_exceptions).is_some();

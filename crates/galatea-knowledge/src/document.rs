@@ -163,7 +163,7 @@ impl Writer {
         self.document.unread = (unread > 0).then_some(UnreadPages { unread, pages });
     }
 
-    /// Whether the document has no blocks yet.
+    /// True if the document has no blocks yet.
     pub(crate) fn is_empty(&self) -> bool {
         self.document.blocks.is_empty()
     }

@@ -80,7 +80,7 @@ const BEGINS: &[&str] = &[
 ];
 const ENDS: &[&str] = &["呢", "は"];
 
-/// Whether a message is about what was said before it.
+/// True if a message is about what was said before it.
 fn points_back(message: &str) -> bool {
     let words: Vec<String> = terms::split_words(message).collect();
     let (Some(first), Some(last)) = (words.first(), words.last()) else { return false };

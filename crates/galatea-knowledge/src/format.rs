@@ -88,12 +88,12 @@ impl Format {
         }
     }
 
-    /// Whether its files are told by their first bytes.
+    /// True if its files are told by their first bytes.
     pub(crate) fn is_binary(self) -> bool {
         matches!(self, Self::Docx | Self::Epub | Self::Pdf)
     }
 
-    /// Whether its parser runs in a child process: formats with markup or binary structure. Text,
+    /// True if its parser runs in a child process: formats with markup or binary structure. Text,
     /// code and CSV are read in one pass of constant depth.
     pub fn needs_child(self) -> bool {
         !matches!(self, Self::Text | Self::Code | Self::Csv)

@@ -337,7 +337,7 @@ async fn write(
     Ok(())
 }
 
-/// Whether a document need not be looked into.
+/// True if a document need not be looked into.
 fn is_fresh(library: &Library, item: &Item, record: &Record) -> bool {
     let now = library.parts.clock.now();
     let age = now.since(Timestamp(record.modified));

@@ -36,7 +36,7 @@ impl Problem {
         }
     }
 
-    /// Whether it holds at `now` if nothing changed.
+    /// True if it holds at `now` if nothing changed.
     pub(crate) fn holds(&self, now: Timestamp) -> bool {
         self.retry_at.is_none_or(|retry_at| now.0 < retry_at)
     }

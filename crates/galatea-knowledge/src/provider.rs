@@ -88,7 +88,7 @@ impl Provider for Knowledge {
 #[derive(Default)]
 struct Fitting {
     pieces: Vec<RankedPiece>,
-    /// Whether there was something to search for.
+    /// True if there was something to search for.
     searched: bool,
     note: Option<String>,
 }

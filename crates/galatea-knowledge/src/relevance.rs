@@ -34,7 +34,7 @@ pub fn relevant(mut found: Vec<RankedPiece>, meaning: Option<&Meaning>) -> Vec<R
     found
 }
 
-/// Whether a piece is about the question.
+/// True if a piece is about the question.
 pub fn is_relevant(found: &RankedPiece, meaning: Option<&Meaning>) -> bool {
     let by_meaning = meaning
         .zip(found.similarity)

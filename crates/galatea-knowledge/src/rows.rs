@@ -64,7 +64,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Whether its pieces are those of this version, and none is on the way.
+    /// True if its pieces are those of this version, and none is on the way.
     pub(crate) fn is_complete(&self) -> bool {
         self.pending.is_empty() && self.stale.is_empty() && self.reading == READING
     }
@@ -106,7 +106,7 @@ impl Stored {
         all
     }
 
-    /// Whether it is a copy of a document that is gone or has another text.
+    /// True if it is a copy of a document that is gone or has another text.
     pub(crate) fn lost_its_original(&self, known: &HashMap<MemoryId, Self>) -> bool {
         self.record.same_as.is_some_and(|original| {
             known.get(&original).is_none_or(|original| original.record.hash != self.record.hash)

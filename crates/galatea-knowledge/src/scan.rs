@@ -22,7 +22,7 @@ pub(crate) struct Item {
 }
 
 impl Item {
-    /// Whether a file was changed so lately that it may not be complete.
+    /// True if a file was changed so lately that it may not be complete.
     pub(crate) fn is_being_written(&self, now: Timestamp) -> bool {
         match self.what {
             What::File { modified, .. } => modified <= now && now.since(modified) < SETTLED,

@@ -37,7 +37,7 @@ impl Source {
         }
     }
 
-    /// Whether a document of this key comes from this source.
+    /// True if a document of this key comes from this source.
     pub fn has(&self, key: &str) -> bool {
         match &self.place {
             Place::Path(path) => Path::new(key).starts_with(path),

@@ -151,7 +151,7 @@ fn keys(documents: &[Stored]) -> HashSet<String> {
 }
 
 impl Scan {
-    /// Whether a document stays although it was not found. One of a path that this machine does not
+    /// True if a document stays although it was not found. One of a path that this machine does not
     /// have may be of a source that is away, as long as any is.
     pub(crate) fn keeps(&self, document: &Stored) -> bool {
         let is_path = !document.record.key.contains("://") && document.record.key != "lines";
@@ -160,7 +160,7 @@ impl Scan {
             || is_path && !self.has(document) && self.missing.iter().any(|m| away(&m))
     }
 
-    /// Whether a document lies in a folder in which something was found.
+    /// True if a document lies in a folder in which something was found.
     fn has(&self, document: &Stored) -> bool {
         let key = Path::new(&document.record.key);
         self.items.iter().chain(&self.later).any(|item| match &item.source.place {
@@ -171,7 +171,7 @@ impl Scan {
 }
 
 impl Missing {
-    /// Whether a document stays although it was not found.
+    /// True if a document stays although it was not found.
     fn keeps(&self, document: &Stored) -> bool {
         let key = Path::new(&document.record.key);
         if self.removed && key == self.path { false } else { key.starts_with(&self.path) }

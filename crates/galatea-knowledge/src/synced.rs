@@ -54,7 +54,7 @@ pub struct Look {
 }
 
 impl Synced {
-    /// Whether nothing was stored or removed.
+    /// True if nothing was stored or removed.
     pub fn is_empty(&self) -> bool {
         self.read + self.removed + self.pieces + self.embedded == 0
     }

@@ -45,7 +45,7 @@ pub(crate) fn count(message: &str) -> usize {
     words.iter().map(length).sum()
 }
 
-/// Whether a message asks for something.
+/// True if a message asks for something.
 pub(crate) fn asks(message: &str) -> bool {
     message.contains(['?', '？'])
         || split_words(message).next().is_some_and(|first| ASKING.contains(&first.as_str()))

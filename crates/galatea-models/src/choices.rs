@@ -67,7 +67,7 @@ pub(crate) struct ListReading<'a> {
     pub(crate) open: &'a [Role],
     /// Models in use, chosen or named.
     pub(crate) in_use: &'a [String],
-    /// Whether any text model may be chosen if no preferred family is listed. True for a
+    /// True if any text model may be chosen if no preferred family is listed. True for a
     /// self-hosted server, which has the models its owner installed.
     pub(crate) any: bool,
     pub(crate) today: time::Date,

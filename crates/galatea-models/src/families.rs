@@ -75,7 +75,7 @@ impl Families {
             .map(|end| end.date)
     }
 
-    /// Whether a model accepts pictures, judged by its name alone, at any service.
+    /// True if a model accepts pictures, judged by its name alone, at any service.
     pub fn sees(&self, model: &str) -> bool {
         let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
         let by_family =
@@ -83,7 +83,7 @@ impl Families {
         by_family || self.seeing.iter().any(|part| name.contains(part.as_str()))
     }
 
-    /// Whether the data is older than [`OLD_AFTER`].
+    /// True if the data is older than [`OLD_AFTER`].
     pub fn is_old(&self, today: time::Date) -> bool {
         today - self.date > OLD_AFTER
     }

@@ -29,7 +29,7 @@ impl Backlog {
         false
     }
 
-    /// Whether new rows go to their lanes.
+    /// True if new rows go to their lanes.
     pub(crate) fn is_cleared(&self) -> bool {
         *self.lock() == BacklogState::Cleared
     }

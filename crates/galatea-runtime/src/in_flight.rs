@@ -26,7 +26,7 @@ impl<K: Eq + Hash + Copy> InFlight<K> {
         self.0.insert(id, ()).is_none().then(|| InFlightGuard { all: self.clone(), id })
     }
 
-    /// Whether a row is in flight.
+    /// True if a row is in flight.
     pub(crate) fn contains(&self, id: &K) -> bool {
         self.0.contains_key(id)
     }

@@ -109,7 +109,7 @@ pub(crate) async fn find(
         .and_then(|task| Some(Code { task: task.id, owner: task.entity_id?, room: task.room_id? })))
 }
 
-/// Whether this has the form of a code: as many letters and digits, whatever stands between them.
+/// True if this has the form of a code: as many letters and digits, whatever stands between them.
 /// Letters that no code has are likely misread ones.
 pub(crate) fn looks_like_code(sent: &str) -> bool {
     let mut letters = 0_usize;
@@ -124,7 +124,7 @@ pub(crate) async fn take(store: &dyn Store, agent: AgentId, code: &Code) -> Resu
     store.delete_task(agent, code.task).await
 }
 
-/// Whether this person has sent too many wrong codes.
+/// True if this person has sent too many wrong codes.
 pub(crate) async fn is_blocked(
     store: &dyn Store,
     agent: AgentId,
@@ -176,7 +176,7 @@ impl Side {
         Ok(Self { entity, room, accounts })
     }
 
-    /// Whether it still speaks for the same accounts.
+    /// True if it still speaks for the same accounts.
     async fn stands(&self, store: &dyn Store, agent: AgentId) -> Result<bool> {
         Ok(Self::of(store, agent, self.entity, self.room).await? == *self)
     }
@@ -216,7 +216,7 @@ impl Question {
         all
     }
 
-    /// Whether it still names exactly the accounts that would be linked.
+    /// True if it still names exactly the accounts that would be linked.
     pub(crate) async fn stands(&self, store: &dyn Store, agent: AgentId) -> Result<bool> {
         Ok(self.owner.stands(store, agent).await? && self.sender.stands(store, agent).await?)
     }

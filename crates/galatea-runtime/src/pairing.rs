@@ -38,7 +38,7 @@ const RESERVED: Duration = Duration::from_secs(10);
 const ATTEMPTS: usize = 8;
 const TAG: &str = "PAIRING";
 
-/// Whether the owner approved this person.
+/// True if the owner approved this person.
 pub(crate) async fn is_approved(
     store: &Arc<dyn Store>,
     clock: &Arc<dyn Clock>,

@@ -31,7 +31,7 @@ pub(crate) struct Guild {
     pub(crate) administrators: Vec<u64>,
     /// Permissions of its roles by id. The role `@everyone` has the guild's own id.
     pub(crate) permissions: HashMap<u64, u64>,
-    /// Whether our own member is known, so that `mine` holds all our roles and not only the one
+    /// True if our own member is known, so that `mine` holds all our roles and not only the one
     /// Discord made for the bot.
     pub(crate) member: bool,
     /// The end of our time-out, if a moderator set one.
@@ -75,7 +75,7 @@ pub(crate) struct Directory {
     proxied: Proxied,
 }
 
-/// Whether a channel type is a thread: announcement, public or private (Discord, "Channel Types").
+/// True if a channel type is a thread: announcement, public or private (Discord, "Channel Types").
 pub(crate) fn is_thread(kind: u8) -> bool {
     matches!(kind, 10..=12)
 }
@@ -113,7 +113,7 @@ impl Channel {
         }
     }
 
-    /// Whether people can write messages in it.
+    /// True if people can write messages in it.
     pub(crate) fn holds_messages(&self) -> bool {
         matches!(self.kind, 0 | 1 | 2 | 5 | 13) || is_thread(self.kind)
     }
@@ -125,7 +125,7 @@ impl Directory {
         self.reads_content.store(reads, Ordering::Relaxed);
     }
 
-    /// Whether messages that do not address the bot have content, too.
+    /// True if messages that do not address the bot have content, too.
     pub(crate) fn reads_content(&self) -> bool {
         self.reads_content.load(Ordering::Relaxed)
     }
@@ -135,7 +135,7 @@ impl Directory {
         self.proxied.set_applications(applications);
     }
 
-    /// Whether a message is one that such an application posted for a person.
+    /// True if a message is one that such an application posted for a person.
     pub(crate) fn proxies(&self, message: &Value) -> bool {
         id(&message["webhook_id"]).is_some()
             && id(&message["application_id"]).is_some_and(|app| self.proxied.is_application(app))
@@ -188,7 +188,7 @@ impl Directory {
         permissions::missing(member.permissions_in(of_roles, &overwrites), thread)
     }
 
-    /// Whether every member of the guild can read a channel: View Channel is a permission of
+    /// True if every member of the guild can read a channel: View Channel is a permission of
     /// `@everyone`, and no overwrite takes it from a role or a member. Private threads are closed,
     /// and so is a channel whose permissions are not known.
     pub(crate) fn is_open(&self, channel: &Channel) -> bool {

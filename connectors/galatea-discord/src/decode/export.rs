@@ -81,7 +81,7 @@ fn read_message(export: &Export, message: &Value) -> Result<ExportEntry, String>
     })))
 }
 
-/// Whether a message of this type was written by its author; all other types are notices. The exporter
+/// True if a message of this type was written by its author; all other types are notices. The exporter
 /// writes the number of a type that it does not know: 20 and 23 are commands of applications (Discord,
 /// "Message Types").
 fn is_speech(kind: &str) -> bool {

@@ -29,17 +29,17 @@ pub(crate) fn remote_id(data: &Value) -> Option<RemoteId> {
     Some(RemoteId(format!("{prefix}{number}")))
 }
 
-/// Whether a message is an interaction.
+/// True if a message is an interaction.
 pub(crate) fn is_interaction(message: &RemoteId) -> bool {
     message.as_str().starts_with(INTERACTION)
 }
 
-/// Whether a message is an interaction whose answer only the caller may read.
+/// True if a message is an interaction whose answer only the caller may read.
 pub(crate) fn is_private(message: &RemoteId) -> bool {
     message.as_str().starts_with(PRIVATE_INTERACTION)
 }
 
-/// Whether only the caller may read the answer to a command. The answer to an admin command is
+/// True if only the caller may read the answer to a command. The answer to an admin command is
 /// public, because the command changes the room, unless it will be refused.
 fn asks_privately(data: &Value) -> bool {
     let name = data["data"]["name"].as_str().unwrap_or_default().to_lowercase();

@@ -51,13 +51,13 @@ pub(crate) fn read(permissions: &Value) -> Option<u64> {
     permissions.as_str().and_then(|p| p.parse().ok())
 }
 
-/// Whether a permission set in JSON includes one of [`ADMINISTERS`].
+/// True if a permission set in JSON includes one of [`ADMINISTERS`].
 pub(crate) fn administers(permissions: &Value) -> bool {
     read(permissions).is_some_and(|p| p & ADMINISTERS != 0)
 }
 
 impl Overwrite {
-    /// Whether it takes a permission away.
+    /// True if it takes a permission away.
     pub(crate) fn denies(&self, permission: u64) -> bool {
         self.deny & permission != 0
     }
@@ -74,7 +74,7 @@ impl Overwrite {
 }
 
 impl Member<'_> {
-    /// Whether the member has a role, `@everyone` included.
+    /// True if the member has a role, `@everyone` included.
     pub(crate) fn has(&self, role: u64) -> bool {
         role == self.guild || self.roles.contains(&role)
     }

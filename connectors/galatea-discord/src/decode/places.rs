@@ -70,7 +70,7 @@ pub(crate) fn learn(name: &str, data: &Value, directory: &Directory, me: &Me) {
     }
 }
 
-/// Whether an event may change the bot's permissions in some channel.
+/// True if an event may change the bot's permissions in some channel.
 pub(crate) fn changes_permissions(name: &str) -> bool {
     name.starts_with("GUILD_ROLE_")
         || matches!(

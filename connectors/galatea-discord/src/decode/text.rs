@@ -159,7 +159,7 @@ pub(super) fn readable_text(
     })
 }
 
-/// Whether the message mentions the bot, by name or by one of its roles. A reply to the bot alone
+/// True if the message mentions the bot, by name or by one of its roles. A reply to the bot alone
 /// is not a mention, though Discord lists the bot among the mentioned.
 pub(super) fn mentions(message: &Message, is_reply: bool, mine: &[u64], me: &Me) -> bool {
     let named = message.content.contains(&format!("<@{}>", me.id))

@@ -27,7 +27,7 @@ fn scheme(media: &Media) -> String {
     media.url.split(':').next().unwrap_or("").to_ascii_lowercase()
 }
 
-/// Whether the attachment is uploaded, not linked.
+/// True if the attachment is uploaded, not linked.
 pub(super) fn is_upload(media: &Media) -> bool {
     matches!(scheme(media).as_str(), "data" | "file")
 }

@@ -123,7 +123,7 @@ pub(crate) async fn run(fleet: Fleet, number: u16) -> Result<()> {
     tokio::join!(receiving, worker).0
 }
 
-/// Whether the resume address that Discord named is at least as secure as the gateway's address.
+/// True if the resume address that Discord named is at least as secure as the gateway's address.
 fn trusted(resume: &Url, address: &Url) -> bool {
     resume.scheme() == "wss" || (resume.scheme() == "ws" && address.scheme() == "ws")
 }

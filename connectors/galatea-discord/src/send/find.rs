@@ -112,7 +112,7 @@ fn unreadable(sender: &DiscordSender, delivery: &Delivery) -> ReadBackResult {
     }
 }
 
-/// Whether a message has the same text and answers the same message. Discord trims texts.
+/// True if a message has the same text and answers the same message. Discord trims texts.
 fn is_it(message: &Value, body: &Map<String, Value>, reply_to: Option<&RemoteId>) -> bool {
     let words = |v: &Value| v.as_str().unwrap_or_default().trim().to_owned();
     let (said, wanted) =

@@ -112,7 +112,7 @@ impl DiscordSender {
     }
 }
 
-/// Whether Discord does not wait for the answer to an interaction: it expired, or its
+/// True if Discord does not wait for the answer to an interaction: it expired, or its
 /// acknowledgement never arrived.
 pub(super) fn expired(failure: &Failure) -> bool {
     matches!(failure.code(), Some(10015 | 10062 | 50027))

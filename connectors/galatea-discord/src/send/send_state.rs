@@ -169,7 +169,7 @@ impl SendState {
         self.echoes.get(nonce).map(|id| id.clone())
     }
 
-    /// Whether a message is known to belong to a delivery with another nonce.
+    /// True if a message is known to belong to a delivery with another nonce.
     pub(crate) fn is_anothers(&self, id: &RemoteId, nonce: &str) -> bool {
         self.nonces.get(id).is_some_and(|known| *known != nonce)
     }

@@ -115,7 +115,7 @@ fn permitted(
     }
 }
 
-/// Whether a member is timed out; `None` for a malformed time.
+/// True if a member is timed out; `None` for a malformed time.
 fn timed_out(member: &Value, now: Timestamp) -> Option<bool> {
     match &member["communication_disabled_until"] {
         Value::Null => Some(false),

@@ -28,7 +28,7 @@ pub(super) fn chat_name(chat: &Chat) -> Option<String> {
     if name.is_empty() { chat.username().map(str::to_owned) } else { Some(name) }
 }
 
-/// Whether the chat is a supergroup with topics.
+/// True if the chat is a supergroup with topics.
 pub(super) fn is_forum(chat: &Chat) -> bool {
     matches!(&chat.kind, ChatKind::Public(public) if matches!(&public.kind, PublicChatKind::Supergroup(s) if s.is_forum))
 }
@@ -49,7 +49,7 @@ pub(super) struct KnownForum<'a> {
     pub(super) kind: ChannelType,
     pub(super) name: Option<String>,
     pub(super) user_name: Option<&'a str>,
-    /// Whether it is a supergroup with topics.
+    /// True if it is a supergroup with topics.
     pub(super) is_forum: bool,
 }
 

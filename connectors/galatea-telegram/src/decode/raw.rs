@@ -25,7 +25,7 @@ pub(crate) struct RawUpdate {
     pub(crate) update: Option<Update>,
     /// Name of its type field, for the log: short, and of plain characters only.
     pub(crate) kind: String,
-    /// Whether the update is malformed and may contain a message or a press. False for types that
+    /// True if the update is malformed and may contain a message or a press. False for types that
     /// were not requested and for service messages.
     pub(crate) lost: bool,
 }
@@ -126,7 +126,7 @@ fn renumbered(value: &Value) -> Cow<'_, Value> {
     Cow::Owned(value)
 }
 
-/// Whether an update is a press or a message with text. Member changes and unknown media do not
+/// True if an update is a press or a message with text. Member changes and unknown media do not
 /// count.
 fn says_something(value: &Value) -> bool {
     let has_words =
@@ -139,7 +139,7 @@ fn parse(value: &Value) -> Option<Update> {
     catch_unwind(AssertUnwindSafe(|| Update::deserialize(value).ok())).ok().flatten()
 }
 
-/// Whether teloxide dropped the content of the update.
+/// True if teloxide dropped the content of the update.
 fn lossy(update: &Update) -> bool {
     let message: &Message = match &update.kind {
         UpdateKind::Error(_) => return true,

@@ -210,7 +210,7 @@ impl<'a> Units<'a> {
     }
 }
 
-/// Whether an entity mentions the bot: `@name` or `/command@name` in any letter case, or a mention
+/// True if an entity mentions the bot: `@name` or `/command@name` in any letter case, or a mention
 /// of its id.
 pub(super) fn mentions(text: &str, entities: &[MessageEntity], me: &Me) -> bool {
     entity_spans(text, entities).iter().any(|span| match span.kind {

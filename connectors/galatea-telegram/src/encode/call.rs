@@ -60,7 +60,7 @@ impl Method {
         }
     }
 
-    /// Whether the method posts a new message. It then takes a topic, and a repeated call would
+    /// True if the method posts a new message. It then takes a topic, and a repeated call would
     /// post a duplicate.
     pub(crate) fn posts(self) -> bool {
         !matches!(

@@ -56,7 +56,7 @@ pub(crate) fn mistaken(token: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// Whether a text has the form of a Discord token: three parts with dots between them, the first
+/// True if a text has the form of a Discord token: three parts with dots between them, the first
 /// the bot's id in Base64 (Discord's documentation, "Authentication").
 fn is_discords(token: &str) -> bool {
     let parts: Vec<&str> = token.split('.').collect();

@@ -95,7 +95,7 @@ struct Poll {
     limit: u8,
     /// Answers in a row with nothing but repeated updates; see [`gap::following`].
     repeats: u8,
-    /// Whether more updates may be pending at Telegram.
+    /// True if more updates may be pending at Telegram.
     behind: bool,
 }
 
@@ -214,7 +214,7 @@ impl Polled {
     }
 }
 
-/// Whether only a person can repair the error. A failure of the store is not final: Telegram keeps
+/// True if only a person can repair the error. A failure of the store is not final: Telegram keeps
 /// the updates until the store works again.
 fn is_final(error: &Error) -> bool {
     matches!(

@@ -31,7 +31,7 @@ pub fn weight(text: &str) -> usize {
     }
 }
 
-/// Whether X may turn a part of the text into a link.
+/// True if X may turn a part of the text into a link.
 pub(crate) fn has_link(text: &str) -> bool {
     if is_nfc(text) {
         !links(text).is_empty()

@@ -103,7 +103,7 @@ fn detail(me: &Me, config: &XConfig) -> String {
     format!("{name}, {reading}{posting}{dry}")
 }
 
-/// Whether only the owner can fix this error.
+/// True if only the owner can fix this error.
 fn is_final(error: &Error) -> bool {
     error.retry() == Retry::Never
         && matches!(

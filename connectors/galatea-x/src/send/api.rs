@@ -57,7 +57,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    /// Whether the call needs write permission.
+    /// True if the call needs write permission.
     fn writes(self) -> bool {
         matches!(self, Self::Post | Self::Delete | Self::Like | Self::Media)
     }
@@ -182,7 +182,7 @@ impl Api {
         &self.clock
     }
 
-    /// Whether the access token may only read, according to X's last answer. Only a warning: a
+    /// True if the access token may only read, according to X's last answer. Only a warning: a
     /// refused post is the only proof.
     pub(crate) fn is_read_only(&self) -> bool {
         self.read_only.load(Ordering::Relaxed)

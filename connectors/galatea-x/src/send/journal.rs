@@ -110,7 +110,7 @@ impl Journal {
         self.lists().posts.iter().rev().find(|p| (p.turn, p.part) == (turn, part)).map(|p| p.post)
     }
 
-    /// Whether a delivery of this account became this post.
+    /// True if a delivery of this account became this post.
     pub(crate) fn is_own(&self, post: u64) -> bool {
         self.lists().posts.iter().any(|p| p.post == Some(post))
     }

@@ -44,7 +44,7 @@ impl Latch {
         self.code
     }
 
-    /// Whether its pause has ended.
+    /// True if its pause has ended.
     pub(crate) fn is_over(&self, now: Timestamp) -> bool {
         self.until.is_some_and(|until| until <= now)
     }

@@ -72,7 +72,7 @@ impl Repeats {
         self.keeper.keep_now(gateway, Some(said)).await;
     }
 
-    /// Whether this text was posted within the last hour.
+    /// True if this text was posted within the last hour.
     pub(crate) fn holds(&self, text: &str) -> bool {
         let (words, now) = (hash(text), self.clock.now());
         self.lock().iter().any(|said| said.words == words && now.since(Timestamp(said.at)) < WINDOW)

@@ -73,7 +73,7 @@ impl Recent {
         self.keeper.keep_now(gateway, Some(posts)).await;
     }
 
-    /// Whether a recent post is nearly the same as `text`.
+    /// True if a recent post is nearly the same as `text`.
     pub(crate) fn holds(&self, text: &str) -> bool {
         let new = pieces(text);
         self.posts().0.iter().any(|old| similarity(old, &new) >= TOO_MUCH)

@@ -104,7 +104,7 @@ fn speaker_words(turn: &Turn<'_>) -> HashSet<String> {
     own.flat_map(|memory| words_of(&memory.content.text)).collect()
 }
 
-/// Whether the speaker said it: at least half of its words. Text that the prompt holds of others,
+/// True if the speaker said it: at least half of its words. Text that the prompt holds of others,
 /// remembered text among it, must not be stored as the speaker's own.
 fn is_said(said: &HashSet<String>, value: &str) -> bool {
     let (mut all, mut known) = (0, 0);

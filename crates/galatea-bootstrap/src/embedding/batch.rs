@@ -108,7 +108,7 @@ pub(super) async fn embed(
     Err(error)
 }
 
-/// Whether the model gives a usable vector of [`PLAIN`].
+/// True if the model gives a usable vector of [`PLAIN`].
 async fn is_working(model: &Arc<dyn EmbeddingModel>) -> Result<bool> {
     Ok(ask(model, vec![PLAIN.to_owned()]).await?.iter().any(Option::is_some))
 }

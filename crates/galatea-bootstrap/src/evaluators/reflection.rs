@@ -98,7 +98,7 @@ impl Evaluator for Reflection {
 
 /// What a reflection learnt.
 struct LearntFacts {
-    /// Whether facts were stored or replaced.
+    /// True if facts were stored or replaced.
     facts: bool,
     /// Not stored yet.
     ties: Vec<Tie>,
@@ -234,7 +234,7 @@ async fn store(cache: &LearningCache, turn: &Turn<'_>, cursor: ReflectionCursor)
     Ok(())
 }
 
-/// Whether at least `interval` messages are newer than the last reflection.
+/// True if at least `interval` messages are newer than the last reflection.
 async fn is_enough(
     turn: &Turn<'_>,
     last: Option<&ReflectionCursor>,

@@ -80,12 +80,12 @@ impl Talk {
         if self.is_agent(entity) { self.own.1.clone() } else { self.others.name(entity) }
     }
 
-    /// Whether this is the agent itself.
+    /// True if this is the agent itself.
     pub(super) fn is_agent(&self, entity: EntityId) -> bool {
         entity == self.own.0
     }
 
-    /// Whether a message was not reflected on yet.
+    /// True if a message was not reflected on yet.
     pub(super) fn is_new(&self, message: &Memory) -> bool {
         self.new.contains(&message.id)
     }

@@ -8,7 +8,7 @@ pub(crate) mod view;
 /// Longest fact, in graphemes.
 pub(crate) const LONGEST: usize = 300;
 
-/// Whether two sentences are equal except for case, spaces and punctuation.
+/// True if two sentences are equal except for case, spaces and punctuation.
 pub(crate) fn same(a: &str, b: &str) -> bool {
     let letters = |text: &str| {
         text.chars()

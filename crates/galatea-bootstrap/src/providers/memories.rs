@@ -196,7 +196,7 @@ fn needed(hit: &Recalled) -> impl Iterator<Item = &Memory> {
     before.into_iter().chain(after)
 }
 
-/// Whether a message ends with a question.
+/// True if a message ends with a question.
 fn asks(memory: &Memory) -> bool {
     memory.content.text.trim_end().ends_with(['?', '？'])
 }
@@ -216,7 +216,7 @@ impl Gist {
         Self { by: speaker(memory), words }
     }
 
-    /// Whether it adds nothing to another message.
+    /// True if it adds nothing to another message.
     fn is_in(&self, told: &Memory) -> bool {
         if self.by != speaker(told) {
             return false;

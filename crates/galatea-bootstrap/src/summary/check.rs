@@ -50,7 +50,7 @@ impl KnownNumbers {
         known
     }
 
-    /// Whether a name stands in the texts, perhaps with another ending.
+    /// True if a name stands in the texts, perhaps with another ending.
     fn has_name(&self, name: &str) -> bool {
         let name = fold(name);
         if self.words.contains(&name) {
@@ -72,7 +72,7 @@ fn is_cyrillic(word: &str) -> bool {
     word.chars().all(|c| matches!(c, '\u{400}'..='\u{4ff}'))
 }
 
-/// Whether two Cyrillic words differ in a short ending only.
+/// True if two Cyrillic words differ in a short ending only.
 fn is_case_of(a: &str, b: &str) -> bool {
     let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
     let rest = |word: &str| word.chars().count() - same;
@@ -120,7 +120,7 @@ fn lower_case(text: &str) -> HashSet<String> {
     words.collect()
 }
 
-/// Whether the first word of a sentence has its capital letter from there: a word of the list, or one
+/// True if the first word of a sentence has its capital letter from there: a word of the list, or one
 /// that the text also writes small.
 fn is_ordinary(word: &str, small: &HashSet<String>, lexicon: &Lexicon) -> bool {
     let word = fold(word);

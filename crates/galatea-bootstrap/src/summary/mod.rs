@@ -12,7 +12,7 @@ use galatea_core::{
 use serde_json::{Map, Value, json};
 use std::cmp::Reverse;
 
-/// Whether a folded word often begins a sentence and is no name.
+/// True if a folded word often begins a sentence and is no name.
 pub(crate) fn is_opening(word: &str) -> bool {
     lexicon::lexicon().is_opening(word)
 }

@@ -59,7 +59,7 @@ fn mapped() -> impl Iterator<Item = &'static str> {
         .copied()
 }
 
-/// Whether a file's root is a card: it says so, or it has the fields of one and no bio.
+/// True if a file's root is a card: it says so, or it has the fields of one and no bio.
 pub(super) fn is_card(entries: &[Field]) -> bool {
     let says = entries.iter().any(|entry| {
         entry.key == "spec"
@@ -227,7 +227,7 @@ fn knowledge(book: &Node) -> Vec<Knowledge> {
     lines.into_iter().map(|(_, _, text)| Knowledge::Text(text)).collect()
 }
 
-/// Whether an entry always holds, its place, and its text behind the words that it is about.
+/// True if an entry always holds, its place, and its text behind the words that it is about.
 fn entry(node: &Node) -> Option<(bool, f64, String)> {
     let Value::Object(entry) = node.to_value() else { return None };
     let flag = |key: &str| entry.get(key).and_then(Value::as_bool);

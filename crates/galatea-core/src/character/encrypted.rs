@@ -26,7 +26,7 @@ pub(super) fn remark(entry: &Field, notes: &mut Notes<'_>) {
     }
 }
 
-/// Whether a setting is such a value. One that is would hide the plain one elsewhere.
+/// True if a setting is such a value. One that is would hide the plain one elsewhere.
 pub(super) fn is_encrypted(value: &Value) -> bool {
     value.as_str().is_some_and(is_cipher)
 }

@@ -39,7 +39,7 @@ impl Character {
     }
 }
 
-/// Whether a text is an address and nothing else.
+/// True if a text is an address and nothing else.
 pub fn is_address(text: &str) -> bool {
     let text = text.trim();
     (text.starts_with("https://") || text.starts_with("http://"))

@@ -97,7 +97,7 @@ pub trait SendHandler: Send + Sync {
         None
     }
 
-    /// Whether the platform shows that an answer to this message is coming (`is thinking…`). Called
+    /// True if the platform shows that an answer to this message is coming (`is thinking…`). Called
     /// for each message that may be answered. Its answer is then a reply to it, or
     /// [`Self::unanswered`] is called. Pure.
     fn awaits(&self, _: &RemoteId) -> bool {

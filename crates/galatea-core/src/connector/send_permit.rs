@@ -36,12 +36,12 @@ impl SendPermit {
         Self(Some(Arc::new(given)))
     }
 
-    /// Whether it is valid now.
+    /// True if it is valid now.
     pub fn is_valid(&self) -> bool {
         self.0.as_ref().is_none_or(|given| given())
     }
 
-    /// Whether it can end at all.
+    /// True if it can end at all.
     pub fn can_end(&self) -> bool {
         self.0.is_some()
     }

@@ -64,7 +64,7 @@ impl Origin {
         metadata
     }
 
-    /// Whether the person themselves said it.
+    /// True if the person themselves said it.
     pub fn is_own(&self, subject: EntityId) -> bool {
         self.said_by == Some(subject)
     }
@@ -95,7 +95,7 @@ fn backing(fact: &Derived) -> usize {
     merged.map_or(fact.sources.len(), |least| usize::try_from(least).unwrap_or(usize::MAX))
 }
 
-/// Whether a fact was merged from others. Its sources are then those facts and their messages.
+/// True if a fact was merged from others. Its sources are then those facts and their messages.
 pub fn is_merged(fact: &Memory) -> bool {
     fact.metadata.contains_key(MERGED)
 }

@@ -121,7 +121,7 @@ pub struct Addressed {
 }
 
 impl Addressed {
-    /// Whether the platform shows no sign that the message is for the agent.
+    /// True if the platform shows no sign that the message is for the agent.
     pub fn is_unaddressed(&self) -> bool {
         !self.mention && !self.reply
     }

@@ -15,7 +15,7 @@ pub trait MediaTask: Send + Sync + 'static {
     type Output: Send;
     /// elizaOS's name of the model type, such as `TRANSCRIPTION`.
     const TYPE: &'static str;
-    /// Whether a call that ended without an answer may be repeated. False where the provider may
+    /// True if a call that ended without an answer may be repeated. False where the provider may
     /// have made and billed something that then would be paid twice.
     const REPEATABLE: bool;
 

@@ -87,7 +87,7 @@ impl TextRequest {
         })
     }
 
-    /// Whether the program speaks behind the first message of the conversation.
+    /// True if the program speaks behind the first message of the conversation.
     pub fn has_late_system(&self) -> bool {
         self.messages[self.leading()..].iter().any(|message| message.role == ChatRole::System)
     }

@@ -73,7 +73,7 @@ impl RoomPeople {
         self.named().find(|(id, _)| *id == person).map(|(_, name)| name)
     }
 
-    /// Whether another person of the Room has a name that reads like this one (as [`skeleton`] gives
+    /// True if another person of the Room has a name that reads like this one (as [`skeleton`] gives
     /// it).
     pub(crate) fn has_namesake(&self, person: EntityId, key: &str) -> bool {
         let from = self.alike.partition_point(|(other, _)| other.as_str() < key);

@@ -22,7 +22,7 @@ pub fn display(name: &str) -> String {
     out.trim_end().to_owned()
 }
 
-/// Whether prompts set this mark around or between names, or it reads like one that they set. A name
+/// True if prompts set this mark around or between names, or it reads like one that they set. A name
 /// with such marks could pass for the agent (`Eliza (you): …`), for the program (`[Notes]`), for a
 /// quotation, for a date, or for two people of a list.
 fn is_mark(c: char) -> bool {

@@ -65,7 +65,7 @@ pub trait Action: Send + Sync + 'static {
 
     /// Name, description and schema for the model. Called once, when the plugin is loaded.
     fn docs(&self) -> ActionDocs;
-    /// Whether the model may call it in this turn. Called before the prompt is made, and again
+    /// True if the model may call it in this turn. Called before the prompt is made, and again
     /// before [`Self::run`]. An error counts as no.
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool>;
     /// Does it. Called after the model asked for it and the table of [`crate::rights`] allowed it.
@@ -161,7 +161,7 @@ pub trait AnyAction: Send + Sync {
     fn time(&self) -> Duration {
         Duration::from_secs(30)
     }
-    /// Whether it is offered. Called for each turn before its prompt is made.
+    /// True if it is offered. Called for each turn before its prompt is made.
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool>;
     /// Does it, with arguments as the model wrote them. Called after the model asked for it and the
     /// table of rights allowed it.

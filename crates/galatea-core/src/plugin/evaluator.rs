@@ -38,7 +38,7 @@ pub trait Evaluator: Send + Sync {
     fn when(&self) -> EvaluatorUse {
         EvaluatorUse::AfterTurn
     }
-    /// Whether it has something to learn now (elizaOS `validate`). An
+    /// True if it has something to learn now (elizaOS `validate`). An
     /// [`EvaluatorUse::AfterTurn`] evaluator is asked right after each answered turn, and should only look
     /// at what the turn has at hand. An [`EvaluatorUse::WhenQuiet`] evaluator is asked when the Room is
     /// quiet, about the newest turn only: it should decide by what is new in the Room, not by one

@@ -62,7 +62,7 @@ pub trait Provider: Send + Sync {
     fn authorship(&self) -> Authorship {
         Authorship::Others
     }
-    /// Whether its text is the same in every turn of a Room for a day, such as the description of
+    /// True if its text is the same in every turn of a Room for a day, such as the description of
     /// the agent. Such text stands in front of the conversation, so that the provider of the model
     /// can keep what it has read of it; any other text stands behind the conversation. Unless the
     /// provider's [`Provider::authorship`] are its own, it stands behind the instructions. Called

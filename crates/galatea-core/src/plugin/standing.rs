@@ -10,7 +10,7 @@ use crate::{
     world::{Role, World},
 };
 
-/// Whether all people whom a turn answers are owners of the agent.
+/// True if all people whom a turn answers are owners of the agent.
 ///
 /// # Errors
 /// `Invalid` for a list that cannot be read.
@@ -127,7 +127,7 @@ pub fn authorship(turn: &Turn<'_>) -> Authorship {
     }
 }
 
-/// Whether a memory contains words of people other than the person answered and the agent.
+/// True if a memory contains words of people other than the person answered and the agent.
 pub fn holds_others(turn: &Turn<'_>, memory: &Memory) -> bool {
     let (speaker, itself) = (turn.message.entity_id, turn.agent.identity.entity());
     (memory.entity_id != speaker && memory.entity_id != itself)
@@ -137,7 +137,7 @@ pub fn holds_others(turn: &Turn<'_>, memory: &Memory) -> bool {
         || memory.content.extra.keys().any(|key| carries(key))
 }
 
-/// Whether a connector keeps with this key a message that another one replies to, quotes or forwards.
+/// True if a connector keeps with this key a message that another one replies to, quotes or forwards.
 fn carries(key: &str) -> bool {
     ["quote", "forward", "replyTo"].iter().any(|start| key.starts_with(start))
 }

@@ -20,11 +20,11 @@ pub struct Fragment {
     /// its text, or if the provider has looked at what this text holds.
     #[serde(skip)]
     pub authorship: Authorship,
-    /// Whether the text may stand among the instructions: only the operator wrote it. Set by
+    /// True if the text may stand among the instructions: only the operator wrote it. Set by
     /// the runtime from [`crate::Provider::authorship`].
     #[serde(skip)]
     pub instructs: bool,
-    /// Whether the text is the same in every turn of a day; set by the runtime from
+    /// True if the text is the same in every turn of a day; set by the runtime from
     /// [`crate::Provider::lasting`].
     #[serde(skip)]
     pub lasting: bool,

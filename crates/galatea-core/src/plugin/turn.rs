@@ -35,7 +35,7 @@ pub struct Turn<'a> {
     pub people: &'a RoomPeople,
     /// What people address the agent by here, without `@`; none where it is not known.
     pub handle: Option<&'a str>,
-    /// Whether the platform takes files here.
+    /// True if the platform takes files here.
     pub files: bool,
     /// What is being answered; the last one when several are answered together.
     pub message: &'a Memory,

@@ -28,7 +28,7 @@ pub enum Record {
         agent: String,
         /// Date and time of the export (RFC 3339), for people.
         at: String,
-        /// Whether [`Self::End`] is its last line. Earlier versions wrote none.
+        /// True if [`Self::End`] is its last line. Earlier versions wrote none.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         has_end: bool,
     },

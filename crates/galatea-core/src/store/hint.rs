@@ -39,7 +39,7 @@ impl Hint {
 
 /// A bus for hints. Delivery at most once is enough.
 pub trait Hints: fmt::Debug + Send + Sync {
-    /// Whether hints arrive now; otherwise each process has to poll more often. Called before each
+    /// True if hints arrive now; otherwise each process has to poll more often. Called before each
     /// pause of a poll.
     fn is_up(&self) -> bool;
 

@@ -67,7 +67,7 @@ impl ProcessRole {
     pub fn connects(self) -> bool {
         matches!(self, Self::All | Self::Ingress)
     }
-    /// Whether a process of this role runs turns.
+    /// True if a process of this role runs turns.
     pub fn answers(self) -> bool {
         matches!(self, Self::All | Self::Worker)
     }
@@ -180,7 +180,7 @@ pub fn fair_share(parts: usize, members: usize) -> usize {
 /// Leases. Only the store's own clock decides about time.
 #[async_trait]
 pub trait LeaseStore: Send + Sync {
-    /// Whether several processes can share this store. If not, every claim succeeds and fences are
+    /// True if several processes can share this store. If not, every claim succeeds and fences are
     /// not checked. Called once, at the start.
     fn is_shared(&self) -> bool;
     /// Heartbeat: joins, or stays a member for `ttl`. Returns how many processes are alive in each

@@ -28,7 +28,7 @@ pub fn comparable(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
-/// Whether a fact of this World was stored under a name.
+/// True if a fact of this World was stored under a name.
 pub fn is_by_name(identity: &AgentIdentity, world: WorldId, fact: &Memory) -> bool {
     fact.world_id == Some(world)
         && id(identity, world, &Origin::of(fact).subject_name) == fact.entity_id

@@ -66,7 +66,7 @@ impl OutboxState {
             Self::Dead => "dead",
         }
     }
-    /// Whether another attempt or read-back may follow.
+    /// True if another attempt or read-back may follow.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Pending | Self::Sending)
     }
@@ -122,7 +122,7 @@ pub enum Resolution {
 }
 
 impl Resolution {
-    /// Whether a row in this state can be decided so.
+    /// True if a row in this state can be decided so.
     pub fn fits(self, state: OutboxState) -> bool {
         match self {
             Self::Retry => {

@@ -5,7 +5,7 @@ use pulldown_cmark::{Event, Tag, TagEnd};
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Whether the emphasis at a range of the source is arithmetic: `2*3*4`, `x**2 + y**2`. CommonMark
+/// True if the emphasis at a range of the source is arithmetic: `2*3*4`, `x**2 + y**2`. CommonMark
 /// sees emphasis there and takes the stars away. Both ends stand between signs of a term without a
 /// space, and one of those signs is a digit or a bracket, or all are words of one letter;
 /// `un*frigging*believable` stays emphasis.

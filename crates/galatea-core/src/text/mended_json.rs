@@ -289,7 +289,7 @@ impl JsonReader<'_> {
     }
 }
 
-/// Whether a string ends where `rest` begins.
+/// True if a string ends where `rest` begins.
 fn ends(rest: &str, place: Nesting) -> bool {
     let rest = rest.trim_start();
     let Some(next) = rest.chars().next() else { return true };
@@ -312,7 +312,7 @@ fn ends(rest: &str, place: Nesting) -> bool {
     }
 }
 
-/// Whether a key with its colon comes next (or is cut off in the middle).
+/// True if a key with its colon comes next (or is cut off in the middle).
 fn begins_member(rest: &str) -> bool {
     let quoted = rest.strip_prefix(['"', '\'', '“']);
     let key = quoted.unwrap_or(rest);

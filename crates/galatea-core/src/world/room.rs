@@ -46,7 +46,7 @@ pub const TOPIC: &str = "topic";
 pub const STARTED_BY: &str = "startedBy";
 
 impl Room {
-    /// Whether every member of the World can read the Room, as far as the platform says so. Posts
+    /// True if every member of the World can read the Room, as far as the platform says so. Posts
     /// are public.
     pub fn is_open(&self) -> bool {
         self.kind == ChannelType::Feed || self.metadata.get(OPEN) == Some(&Value::Bool(true))

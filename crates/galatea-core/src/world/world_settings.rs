@@ -25,7 +25,7 @@ pub struct WorldSetting {
     pub name: String,
     /// What its owner or an admin is asked.
     pub question: String,
-    /// Whether it is asked for.
+    /// True if it is asked for.
     pub required: bool,
     /// The only values it takes; empty: any.
     pub options: Vec<String>,

@@ -202,7 +202,7 @@ impl Connection {
         self.0.table.lock().open.get_mut(&self.0.id).map(change)
     }
 
-    /// Whether it was evicted.
+    /// True if it was evicted.
     pub(super) fn is_evicted(&self) -> bool {
         self.with(|entry| entry.evicted && entry.phase != Phase::Busy).unwrap_or(true)
     }

@@ -42,7 +42,7 @@ impl Skipping {
         self
     }
 
-    /// Whether a token is skipped.
+    /// True if a token is skipped.
     pub(super) fn takes(&mut self, token: &Token) -> bool {
         match (token, &mut self.open) {
             (Token::StartTag(tag), Some((open, depth))) => {

@@ -12,7 +12,7 @@ pub(crate) struct ListedModel {
     pub(crate) id: String,
     /// When it was created, in Unix seconds, if the list says so.
     pub(crate) created: Option<i64>,
-    /// Whether its end is announced or it is switched off.
+    /// True if its end is announced or it is switched off.
     pub(crate) ends: bool,
     /// Limits and price.
     pub(crate) facts: Facts,
@@ -24,7 +24,7 @@ impl ListedModel {
         Self { id: id.to_owned(), created: None, ends: false, facts: Facts::default() }
     }
 
-    /// Whether `name` refers to this model. Ollama adds a tag, Google a prefix.
+    /// True if `name` refers to this model. Ollama adds a tag, Google a prefix.
     pub(crate) fn has_name(&self, name: &str) -> bool {
         let bare =
             |name: &str| name.trim_start_matches("models/").trim_end_matches(":latest").to_owned();

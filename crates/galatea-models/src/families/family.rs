@@ -122,7 +122,7 @@ pub struct Family {
     pub later: Option<(time::Date, Price)>,
     /// Which parameters it accepts.
     pub rules: Rules,
-    /// Whether it accepts pictures.
+    /// True if it accepts pictures.
     pub vision: bool,
 }
 
@@ -137,7 +137,7 @@ pub struct Rules {
     pub sampling: Sampling,
     /// Reasoning efforts that it accepts.
     pub efforts: Vec<Effort>,
-    /// Whether a conversation may end with a message of the model.
+    /// True if a conversation may end with a message of the model.
     pub prefill: bool,
 }
 
@@ -154,7 +154,7 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// Whether sampling parameters are accepted with this effort.
+    /// True if sampling parameters are accepted with this effort.
     pub fn samples(&self, effort: Option<Effort>) -> bool {
         match self.sampling {
             Sampling::Always => true,

@@ -73,7 +73,7 @@ impl MediaModel<ImageGeneration> for OpenAiImage {
     }
 }
 
-/// Whether the model always answers with the picture itself; such a model refuses
+/// True if the model always answers with the picture itself; such a model refuses
 /// `response_format` (API reference, "Create image").
 fn always_bytes(model: &str) -> bool {
     model.rsplit('/').next().unwrap_or(model).contains("gpt-image")

@@ -49,7 +49,7 @@ impl Attempts {
         *super::lock(&self.held)
     }
 
-    /// Whether each attempt of the call is counted already.
+    /// True if each attempt of the call is counted already.
     pub(super) fn are_reported(&self) -> bool {
         self.reported.load(Ordering::SeqCst)
     }

@@ -104,12 +104,12 @@ impl Ledger {
         }
     }
 
-    /// Whether a person was answered on an earlier day.
+    /// True if a person was answered on an earlier day.
     pub(super) fn is_known(&self, person: &Holder) -> bool {
         self.accounts.get(person).is_some_and(|account| account.earlier)
     }
 
-    /// Whether all of them have been read today, so that they can be judged without asking the
+    /// True if all of them have been read today, so that they can be judged without asking the
     /// store.
     pub(super) fn has_read(&mut self, holders: &Holders, now: Timestamp) -> bool {
         [&holders.person, &holders.room, &holders.world]
@@ -208,7 +208,7 @@ impl Ledger {
         outcome
     }
 
-    /// Whether a cap leaves no space for a call even when all calls under way have ended.
+    /// True if a cap leaves no space for a call even when all calls under way have ended.
     pub(super) fn is_used_up(&mut self, case: &Case<'_>, estimate: Spend) -> bool {
         caps(case).into_iter().any(|(key, _, cap)| {
             let used = self.account(&key, case.now).used();

@@ -112,7 +112,7 @@ pub(super) async fn retain_seen(
     Ok(())
 }
 
-/// Whether any of these takes part in the Room; what was looked up before is in `joined`.
+/// True if any of these takes part in the Room; what was looked up before is in `joined`.
 pub(super) async fn is_member(
     store: &dyn Store,
     joined: &mut HashMap<galatea_core::RoomId, bool>,

@@ -40,7 +40,7 @@ pub struct Cap {
 /// All limits as they hold on one platform.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Spending {
-    /// Whether they hold, if the platform is public.
+    /// True if they hold, if the platform is public.
     pub(crate) on: bool,
     /// They also hold where only the owner can write.
     pub(crate) everywhere: bool,
@@ -175,7 +175,7 @@ impl Spending {
             .chain(&mut self.block_settings)
     }
 
-    /// Whether limits hold on a platform.
+    /// True if limits hold on a platform.
     pub(crate) fn holds(&self, public: bool) -> bool {
         self.on && (public || self.everywhere)
     }

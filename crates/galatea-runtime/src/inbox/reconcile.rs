@@ -214,7 +214,7 @@ impl Inbox {
         InFlightRows { messages: self.in_flight.snapshot(), rooms }
     }
 
-    /// Whether this process may begin with the stored messages of a Room.
+    /// True if this process may begin with the stored messages of a Room.
     fn is_cleared(&self, item: &InboxItem) -> bool {
         match self.ownership.assignment(&item.entry.source, item.entry.memory.room_id) {
             Assignment::Partition(partition) => partition.backlog.is_cleared(),

@@ -169,7 +169,7 @@ impl RateGate {
         share.check().map_err(|_| wait("others go first", HEAD_START))
     }
 
-    /// Whether a World has to wait: only then a call's World matters.
+    /// True if a World has to wait: only then a call's World matters.
     pub(crate) fn is_world_waiting(&self, now: Timestamp) -> bool {
         self.worlds_wait.lock().unwrap_or_else(PoisonError::into_inner).left(now).is_some()
     }

@@ -47,7 +47,7 @@ impl Route {
         self.lease.is_none() || self.backlog.sends.is_cleared()
     }
 
-    /// Whether this process sends through it.
+    /// True if this process sends through it.
     pub(crate) fn is_connected(&self) -> bool {
         self.lease.is_some()
     }

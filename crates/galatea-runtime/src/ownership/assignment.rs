@@ -55,7 +55,7 @@ impl Ownership {
         Self { leased: RwLock::new(leased), accounts, rooms, shared, hints }
     }
 
-    /// Whether processes take turns with this platform.
+    /// True if processes take turns with this platform.
     pub(crate) fn is_leased(&self, source: &Source) -> bool {
         self.leased.read().unwrap_or_else(PoisonError::into_inner).contains(source)
     }
@@ -72,7 +72,7 @@ impl Ownership {
         self.leased.read().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
-    /// Whether other processes share this agent's work.
+    /// True if other processes share this agent's work.
     pub(crate) fn is_shared(&self) -> bool {
         *self.shared.borrow()
     }

@@ -303,7 +303,7 @@ impl Keeper {
         guard
     }
 
-    /// Whether something of an earlier lease still goes on.
+    /// True if something of an earlier lease still goes on.
     pub(super) fn is_going_on(&self, part: &Partition) -> bool {
         self.begun.iter().any(|begun| begun.part == *part)
     }

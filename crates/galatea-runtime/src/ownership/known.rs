@@ -109,7 +109,7 @@ fn merged(stored: Option<&Value>, own: &[KnownAccount]) -> Value {
     Value::Object(all)
 }
 
-/// Whether a process can answer for every account of an agent that a live process can connect. An
+/// True if a process can answer for every account of an agent that a live process can connect. An
 /// account that no live process can connect brings no messages: it keeps no Rooms from a process
 /// that could answer in them. Before anything is known of others, every account counts.
 fn is_able(unserved: &[Partition], alive: Option<&Alive>) -> bool {

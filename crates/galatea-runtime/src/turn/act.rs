@@ -82,7 +82,7 @@ pub(super) async fn process_confirmed(
     acting.acted
 }
 
-/// Whether an action's declared scope lets anyone in the conversation do it here, confirmed or not.
+/// True if an action's declared scope lets anyone in the conversation do it here, confirmed or not.
 pub(super) fn may_be_offered(turn: &Turn<'_>, engine: &Engine, action: &dyn AnyAction) -> bool {
     let checker = Checker::new(turn, engine, Consent::Given);
     checker.scope_of_present(action.scope(), action.has_side_effect()).ruling != Ruling::Refuse

@@ -126,7 +126,7 @@ impl Claims {
         Self { ownership, in_flight, suspects: tokio::sync::Mutex::default() }
     }
 
-    /// Whether a message waits in a lane, or is being answered.
+    /// True if a message waits in a lane, or is being answered.
     pub(super) fn contains(&self, id: &MemoryId) -> bool {
         self.in_flight.contains(id)
     }

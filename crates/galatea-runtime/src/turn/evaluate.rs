@@ -46,7 +46,7 @@ impl Committed {
         Turn { state: &self.state, ..self.context.turn(engine) }
     }
 
-    /// Whether this process still answers in the Room. Otherwise another one learns from it.
+    /// True if this process still answers in the Room. Otherwise another one learns from it.
     fn is_here(&self) -> bool {
         self.lease.get().is_some_and(|lease| lease.is_open())
     }
@@ -145,7 +145,7 @@ async fn run(engine: &Engine, committed: &Committed, first: usize) {
     engine.budget.flush().await;
 }
 
-/// Whether an evaluator has something to learn; one that cannot tell has not.
+/// True if an evaluator has something to learn; one that cannot tell has not.
 async fn is_wanted(evaluator: &dyn Evaluator, finished: &FinishedTurn<'_>) -> bool {
     let work = AssertUnwindSafe(evaluator.validate(finished)).catch_unwind();
     let turn = finished.turn.id;

@@ -69,7 +69,7 @@ impl Prompt {
         }
     }
 
-    /// Whether it has a place for what actions have done.
+    /// True if it has a place for what actions have done.
     pub(super) fn tells_results(&self) -> bool {
         !matches!(self, Self::Bare)
     }

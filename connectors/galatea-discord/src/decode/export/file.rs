@@ -93,7 +93,7 @@ pub(super) struct Sticker {
 }
 
 impl Sticker {
-    /// Whether it is a vector animation, which models cannot read as an image.
+    /// True if it is a vector animation, which models cannot read as an image.
     pub(super) fn is_lottie(&self) -> bool {
         self.format == "Lottie"
     }

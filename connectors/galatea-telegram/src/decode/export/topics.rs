@@ -45,7 +45,7 @@ impl Topics {
         Self { names, threads }
     }
 
-    /// Whether the chat has topics.
+    /// True if the chat has topics.
     pub(super) fn are_used(&self) -> bool {
         !self.names.is_empty()
     }

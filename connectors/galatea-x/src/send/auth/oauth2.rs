@@ -52,7 +52,7 @@ struct Renewal {
 /// The newest tokens.
 struct CurrentTokens {
     tokens: LoginTokens,
-    /// Whether they are on disk.
+    /// True if they are on disk.
     stored: bool,
 }
 

@@ -19,7 +19,7 @@ use galatea_core::fusion::is_unspaced;
 
 use self::statement::{Fact, FactSource};
 
-/// Whether a folded word may be looked for as the name of a person: it has no meaning of its own.
+/// True if a folded word may be looked for as the name of a person: it has no meaning of its own.
 pub(crate) fn may_be_name(word: &str) -> bool {
     word.chars().count() > 1 && words::is_unknown(word)
 }

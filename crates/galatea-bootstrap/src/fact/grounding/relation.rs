@@ -48,7 +48,7 @@ pub(super) fn kept(
     Err(Ungrounded::Relation(fact.words[*at].text.to_owned()))
 }
 
-/// Whether a clause says a word of a person: it names the person, or what was said before it does.
+/// True if a clause says a word of a person: it names the person, or what was said before it does.
 fn is_said_of(
     subject: EntityId,
     clauses: &[Clause<'_>],
@@ -81,7 +81,7 @@ fn is_said_of(
     }
 }
 
-/// Whether the messages name a person at all.
+/// True if the messages name a person at all.
 fn names_it(clauses: &[Clause<'_>], subject: EntityId) -> bool {
     let mut words = clauses.iter().flat_map(|clause| &clause.words);
     words.any(|word| word.person == Some(Person::Known(subject)))
@@ -131,13 +131,13 @@ fn role(fact: &Fact<'_>, at: usize) -> Relation {
     }
 }
 
-/// Whether a word between a person and a verb leaves their relation as it is: "does not".
+/// True if a word between a person and a verb leaves their relation as it is: "does not".
 fn is_between(word: &SourceWord<'_>) -> bool {
     let small = word.roles.has(WordRole::Negation) || word.roles.has(WordRole::Function);
     small && word.fold != "s" && !word.roles.has(WordRole::Be) && !word.roles.has(WordRole::Have)
 }
 
-/// Whether the word before a verb names a person who is not known: no word of its own sense with a
+/// True if the word before a verb names a person who is not known: no word of its own sense with a
 /// capital letter.
 fn is_stranger(words: &[SourceWord<'_>], at: usize, fact: &Fact<'_>) -> bool {
     let before =
@@ -153,7 +153,7 @@ fn is_stranger(words: &[SourceWord<'_>], at: usize, fact: &Fact<'_>) -> bool {
 }
 
 impl Relation {
-    /// Whether a clause with the word has the person in this relation to it. Only what speaks against
+    /// True if a clause with the word has the person in this relation to it. Only what speaks against
     /// it counts: languages say the same in many ways.
     fn is_kept(
         self,

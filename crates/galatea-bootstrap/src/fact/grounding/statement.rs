@@ -128,7 +128,7 @@ impl<'a> FactSource<'a> {
         Ok(places)
     }
 
-    /// Whether a word may be part of a date that stands for "tomorrow".
+    /// True if a word may be part of a date that stands for "tomorrow".
     fn is_date(&self, fact: &Fact<'_>, at: usize) -> bool {
         let month = |at: Option<usize>| {
             let word = at.and_then(|at| fact.words.get(at));
@@ -198,7 +198,7 @@ impl<'a> FactSource<'a> {
         Ok(())
     }
 
-    /// Whether the words of a fact follow each other in a message as well, without the name before it.
+    /// True if the words of a fact follow each other in a message as well, without the name before it.
     pub(super) fn has_verbatim(&self, fact: &Fact<'_>) -> bool {
         let is_own = |word: &&SourceWord<'_>| word.person == Some(Person::Known(fact.subject));
         let fact: Vec<&str> =
@@ -220,12 +220,12 @@ pub(super) fn is_question(text: &str) -> bool {
     text.trim_end().ends_with(['?', '？'])
 }
 
-/// Whether a word of a fact names the author of a message.
+/// True if a word of a fact names the author of a message.
 fn is_author(word: &SourceWord<'_>, clauses: &[Clause<'_>]) -> bool {
     clauses.iter().any(|clause| word.person == Some(Person::Known(clause.author)))
 }
 
-/// Whether a word of the source gives the word of a fact at this place.
+/// True if a word of the source gives the word of a fact at this place.
 pub(super) fn stands_for(source: &SourceWord<'_>, fact: &SourceWord<'_>, at: usize) -> bool {
     if let (Some(Person::Known(a)), Some(Person::Known(b))) = (source.person, fact.person) {
         return a == b;

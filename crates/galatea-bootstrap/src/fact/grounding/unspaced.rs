@@ -82,7 +82,7 @@ fn sentences(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Whether a denial of the source stands in a clause that the fact repeats.
+/// True if a denial of the source stands in a clause that the fact repeats.
 fn near(fact: &str, stated: &str, marks: &[&str]) -> bool {
     let words = |text: &str| {
         text.chars().filter(|c| is_unspaced(*c) && !SMALL.contains(*c)).collect::<Vec<_>>()

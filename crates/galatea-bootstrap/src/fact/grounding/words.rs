@@ -52,7 +52,7 @@ impl Roles {
         self.0 & (1 << role as u16) != 0
     }
 
-    /// Whether a word says something by itself, so that it has to stand in the source.
+    /// True if a word says something by itself, so that it has to stand in the source.
     pub(super) fn is_content(self) -> bool {
         let small =
             [WordRole::Light, WordRole::Function, WordRole::Be, WordRole::Have, WordRole::Negation];
@@ -105,7 +105,7 @@ pub(super) fn roles(word: &str) -> Roles {
     READ.roles.get(word).copied().unwrap_or_default()
 }
 
-/// Whether a folded word is none of these words.
+/// True if a folded word is none of these words.
 pub(super) fn is_unknown(word: &str) -> bool {
     !READ.roles.contains_key(word) && !READ.classes.contains_key(word)
 }
@@ -117,13 +117,13 @@ pub(super) fn relatives(word: &str) -> impl Iterator<Item = &'static str> {
     READ.classes.iter().filter(move |(_, of)| is_of(of)).map(|(word, _)| *word)
 }
 
-/// Whether two folded words may stand for each other.
+/// True if two folded words may stand for each other.
 pub(super) fn are_alike(a: &str, b: &str) -> bool {
     let (of_a, of_b) = (READ.classes.get(a), READ.classes.get(b));
     of_a.zip(of_b).is_some_and(|(a, b)| a.iter().any(|class| b.contains(class)))
 }
 
-/// Whether two Cyrillic words differ in a short ending only.
+/// True if two Cyrillic words differ in a short ending only.
 pub(super) fn are_cases(a: &str, b: &str) -> bool {
     let cyrillic = |word: &str| word.chars().all(|c| matches!(c, '\u{400}'..='\u{4ff}'));
     let shared = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
@@ -131,7 +131,7 @@ pub(super) fn are_cases(a: &str, b: &str) -> bool {
     shared >= 3 && rest(a) <= 2 && rest(b) <= 2 && cyrillic(a) && cyrillic(b)
 }
 
-/// Whether two folded words are forms of one word, or stand for each other.
+/// True if two folded words are forms of one word, or stand for each other.
 pub(super) fn are_same(a: &str, b: &str) -> bool {
     if a == b || are_alike(a, b) {
         return true;

@@ -148,7 +148,7 @@ pub fn named<'a>(
     named
 }
 
-/// Whether these words can be looked for. Platforms give numbers as names where they know no other.
+/// True if these words can be looked for. Platforms give numbers as names where they know no other.
 fn is_name(words: &[NameWord<'_>]) -> bool {
     let letters =
         || words.iter().flat_map(|word| word.lower.chars()).filter(|c| c.is_alphanumeric());

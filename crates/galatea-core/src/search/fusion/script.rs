@@ -1,6 +1,6 @@
 //! Scripts whose words cannot be found by the spaces between them.
 
-/// Whether a character belongs to a script in which spaces do not separate words: Chinese, Japanese,
+/// True if a character belongs to a script in which spaces do not separate words: Chinese, Japanese,
 /// Thai, Lao, Khmer and Burmese; Korean joins particles to words. Stores index such text by pairs of
 /// characters, and a name in it is looked for without word boundaries.
 pub fn is_unspaced(c: char) -> bool {

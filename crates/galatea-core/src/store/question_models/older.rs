@@ -246,7 +246,7 @@ fn cut(mut vector: Vec<f32>, width: usize) -> Result<Embedding> {
     Embedding::new(vector)
 }
 
-/// Whether two vectors are of the same model, one of them perhaps cut to fewer numbers.
+/// True if two vectors are of the same model, one of them perhaps cut to fewer numbers.
 fn begin_alike(one: &[f32], other: &[f32]) -> bool {
     let both = one.len().min(other.len());
     let beginning = |of: &[f32]| Embedding::new(of[..both].to_vec()).ok();

@@ -163,12 +163,12 @@ fn run_back(text: &str, at: usize, takes: fn(char) -> bool) -> usize {
         .map_or(0, |before| before + text[before..].chars().next().map_or(0, char::len_utf8))
 }
 
-/// Whether a word ends before `at`.
+/// True if a word ends before `at`.
 fn begins(text: &str, at: usize) -> bool {
     !text[..at].ends_with(|c: char| c.is_ascii_alphanumeric())
 }
 
-/// Whether this is hardly a word of a language: with a digit, or with a capital behind a small
+/// True if this is hardly a word of a language: with a digit, or with a capital behind a small
 /// letter.
 fn looks_random(value: &str) -> bool {
     let mixed = value

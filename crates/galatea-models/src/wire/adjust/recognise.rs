@@ -246,7 +246,7 @@ fn of_roles(text: &str, sent: &Value) -> Vec<Adjustment> {
     late.or(system).or(pictures).or_else(any).into_iter().collect()
 }
 
-/// Whether a text that names the system speaks of its messages, not of a "system" in general.
+/// True if a text that names the system speaks of its messages, not of a "system" in general.
 fn is_about_role(text: &str) -> bool {
     [
         "system role",

@@ -139,7 +139,7 @@ impl Endpoint {
     }
 }
 
-/// Whether the adjustments brought the request past the refusals: it was answered, or failed for
+/// True if the adjustments brought the request past the refusals: it was answered, or failed for
 /// another reason.
 fn is_past(outcome: &Result<Response, Unsent>) -> bool {
     match outcome {

@@ -58,7 +58,7 @@ fn meaning(status: u16, refusal: &Refusal, model: &str) -> Option<Hint> {
 /// The fix of an answer that its limit cut off before the first word.
 const CUT_BEFORE_WORDS: &str = "raise TEXT_LARGE_MAX_TOKENS (TEXT_SMALL_MAX_TOKENS for the small model): the answer was cut before its first visible word";
 
-/// Whether an answer was empty because its limit cut it off before the first word.
+/// True if an answer was empty because its limit cut it off before the first word.
 pub(crate) fn was_cut_before_words(error: &Error) -> bool {
     error.code() == Some(codes::EMPTY) && error.fix() == Some(CUT_BEFORE_WORDS)
 }

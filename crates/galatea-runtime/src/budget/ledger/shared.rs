@@ -43,7 +43,7 @@ fn unsigned(number: i64) -> u64 {
 }
 
 impl Ledger {
-    /// Whether other processes use the same limits.
+    /// True if other processes use the same limits.
     pub(in crate::budget) fn is_shared(&self) -> bool {
         self.processes > 1
     }

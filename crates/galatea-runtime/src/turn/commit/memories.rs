@@ -45,7 +45,7 @@ fn is_file(media: &Media) -> bool {
     media.url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
 }
 
-/// Whether a message carries a file in itself.
+/// True if a message carries a file in itself.
 pub(crate) fn carries_file(content: &Content) -> bool {
     content.attachments.iter().any(is_file)
 }
@@ -60,7 +60,7 @@ pub(crate) fn leave_files_out(content: &mut Content) {
         .for_each(|media| media.url.clear());
 }
 
-/// Whether a remembered message lacks a file that it carried.
+/// True if a remembered message lacks a file that it carried.
 pub(crate) fn lacks_file(content: &Content) -> bool {
     content.attachments.iter().any(|media| media.url.is_empty())
 }

@@ -157,7 +157,7 @@ impl<'a> RecordBuilder<'a> {
         self.add_part_elsewhere(there, content, None);
     }
 
-    /// Whether the message could be encoded. If not, the verdicts note it: a failure elsewhere must
+    /// True if the message could be encoded. If not, the verdicts note it: a failure elsewhere must
     /// not cost the answer here.
     fn add_part_elsewhere(
         &mut self,

@@ -137,7 +137,7 @@ fn crowds(
     Some(verdict)
 }
 
-/// Whether another person's message may be answered together with the current ones; none when the
+/// True if another person's message may be answered together with the current ones; none when the
 /// store must be read first.
 pub(crate) fn admit(
     budget: &Budget,

@@ -50,7 +50,7 @@ pub(crate) struct RenderedConversation {
     pub(crate) about: String,
 }
 
-/// Whether the agent talks with one person, so that messages need no names.
+/// True if the agent talks with one person, so that messages need no names.
 pub(crate) fn is_alone(turn: &Turn<'_>) -> bool {
     let (own, speaker) = (turn.agent.identity.entity(), turn.message.entity_id);
     let earlier = turn.recent.iter().map(|memory| memory.entity_id);

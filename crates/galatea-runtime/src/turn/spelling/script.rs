@@ -166,7 +166,7 @@ impl Suffix {
     const NONE: Self = Self { length: 0, calls: false };
 }
 
-/// Whether a word may begin behind `before`, if it begins with `first`. `is_apart` tells whether
+/// True if a word may begin behind `before`, if it begins with `first`. `is_apart` tells whether
 /// `before` ends where readers pause: with a greeting or a clause.
 pub(in crate::turn) fn begins(before: &str, first: char, is_apart: impl Fn(&str) -> bool) -> bool {
     let Some(last) = before.chars().next_back() else { return true };
@@ -219,7 +219,7 @@ pub(in crate::turn) fn ends(last: char, after: &str) -> Option<Suffix> {
     }
 }
 
-/// Whether a text goes on with the syllable before it.
+/// True if a text goes on with the syllable before it.
 fn goes_on(rest: &str) -> bool {
     let mut chars = rest.chars();
     let Some(next) = chars.next() else { return false };
@@ -245,7 +245,7 @@ fn particles(text: &str) -> Option<Suffix> {
     Some(Suffix { length: run, calls })
 }
 
-/// Whether a script has no spaces, so that a name may be written to the words before it.
+/// True if a script has no spaces, so that a name may be written to the words before it.
 pub(in crate::turn) fn is_unspaced(c: char) -> bool {
     script(c) != Script::Spaced
 }

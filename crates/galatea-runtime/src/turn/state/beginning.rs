@@ -130,7 +130,7 @@ fn sum(said: &[ShownMessage]) -> u64 {
     said.iter().map(|message| message.size).sum()
 }
 
-/// Whether these take more tokens, and more messages than are shown in any case.
+/// True if these take more tokens, and more messages than are shown in any case.
 fn exceeds(said: &[ShownMessage], tokens: u64) -> bool {
     let taken = sum(said);
     let grown = said.len() > LEAST + GROWTH || taken > 2 * tokens || sum(newest(said)) <= tokens;

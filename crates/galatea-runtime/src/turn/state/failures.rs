@@ -18,7 +18,7 @@ pub(crate) struct Failures(Mutex<FailureState>);
 #[derive(Debug, Default)]
 struct FailureState {
     count: u32,
-    /// Whether one of them is a fault by itself, whoever asks.
+    /// True if one of them is a fault by itself, whoever asks.
     ours: bool,
     reason: String,
 }

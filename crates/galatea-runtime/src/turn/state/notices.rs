@@ -48,7 +48,7 @@ impl Notices {
         self.last.insert(room, at);
     }
 
-    /// Whether the Room may read a notice again.
+    /// True if the Room may read a notice again.
     pub(crate) fn is_due(&self, room: RoomId, now: Timestamp) -> bool {
         self.last.get(&room).is_none_or(|last| now.since(last) >= PAUSE)
     }

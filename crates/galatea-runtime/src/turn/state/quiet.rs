@@ -164,7 +164,7 @@ impl<T> Watch<T> {
         pending.quiet.left(now)
     }
 
-    /// Whether nothing was answered since the newest turn was taken; then the Room waits no more.
+    /// True if nothing was answered since the newest turn was taken; then the Room waits no more.
     fn is_done(&self) -> bool {
         let mut rooms = self.shared.lock();
         let done = rooms.get(&self.room).is_none_or(|pending| pending.newest.is_none());

@@ -69,7 +69,7 @@ pub(crate) async fn catalog(engine: &Engine, turn: &Turn<'_>) -> Catalog {
     catalog
 }
 
-/// Whether an action is offered to some people of a room only.
+/// True if an action is offered to some people of a room only.
 fn is_by_role(scope: Scope) -> bool {
     matches!(scope, Scope::Room | Scope::World | Scope::Outside)
 }

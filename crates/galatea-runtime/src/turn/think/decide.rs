@@ -142,7 +142,7 @@ fn too_late() -> Error {
         .with_code("GAL-MODEL-TIMEOUT")
 }
 
-/// Whether a filter took the whole answer away. Asked the same again, it would do the same.
+/// True if a filter took the whole answer away. Asked the same again, it would do the same.
 fn is_withheld(answer: &TextAnswer) -> bool {
     answer.finish == Finish::Filtered
         && answer.text.trim().is_empty()
