@@ -8,7 +8,7 @@ pub(crate) mod shown_name;
 
 use std::fmt;
 
-/// One entry of a list of people.
+/// An entry of a list of people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PersonEntry {
     /// The platform's id of a person, compared as it is. It never becomes another person's.

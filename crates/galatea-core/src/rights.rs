@@ -41,7 +41,7 @@ pub fn owners(settings: &Settings, source: &str) -> Result<People> {
         .collect())
 }
 
-/// What is odd about `AGENT_OWNERS`, a sentence each. `ids` says for a platform which ids people
+/// Remarks about `AGENT_OWNERS`, a sentence each. `ids` says for a platform which ids people
 /// have there; none for an unknown platform.
 ///
 /// # Errors

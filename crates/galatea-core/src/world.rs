@@ -57,7 +57,7 @@ impl World {
         Map::from_iter([(SETTINGS.to_owned(), Value::Object(settings))])
     }
 
-    /// What its owner or an admin answered to a declared setting
+    /// Answers of its owner or an admin to a declared setting
     /// ([`crate::world_settings::WorldSetting`]).
     pub fn setting(&self, key: &str) -> Option<&str> {
         self.metadata.extra.get(WORLD_SETTINGS)?.get(key)?.as_str()

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::content::Content;
 
-/// Where a card's greeting is kept: it is an example of the style as well.
+/// Field that keeps a card's greeting: it is an example of the style as well.
 pub(super) const GREETING: &str = "first_mes";
 /// Speaker of the other side in examples.
 const OTHER: &str = "{{user1}}";
@@ -131,7 +131,8 @@ pub(super) fn character(
     character
 }
 
-/// Who it is, in one text: a text is always shown whole, and of several only some.
+/// Description of the character, in one text: a text is always shown whole, and of several only
+/// some.
 fn bio(
     name: &str,
     description: Option<String>,
@@ -178,7 +179,7 @@ fn conversations(text: &str, name: &str) -> Vec<Vec<MessageExample>> {
                 last.content.text.push_str(line);
             }
             (None, None) if line.trim().is_empty() => {}
-            // What stands before the first speaker is told by the character.
+            // Text before the first speaker is told by the character.
             (None, None) => {
                 let content = Content::text(line.trim());
                 talk.push(MessageExample { name: name.to_owned(), content });
@@ -193,7 +194,7 @@ fn conversations(text: &str, name: &str) -> Vec<Vec<MessageExample>> {
     talks
 }
 
-/// Who speaks in a line, and the words.
+/// Speaker of a line, and the words.
 fn speaker(line: &str, name: &str) -> Option<(String, String)> {
     let (who, words) = line.trim_start().split_once(':')?;
     let who = who.trim();

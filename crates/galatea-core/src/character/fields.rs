@@ -129,7 +129,7 @@ pub(super) fn object<'a>(node: &'a Node, path: &str, notes: &mut Notes<'_>) -> O
     }
 }
 
-/// What to do where text is expected and something else stands.
+/// Treatment of a field where text is expected and something else stands.
 pub(super) fn as_text(node: &Node) -> &'static str {
     match node.kind {
         Kind::Object(_) => "write plain text in place of the object",

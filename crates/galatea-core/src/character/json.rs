@@ -62,7 +62,7 @@ pub(super) fn parse(
                 remarks.push(remark("a comma after the last item"));
                 options.allow_trailing_commas = true;
             }
-            // What such a quote breaks is found at it or behind it.
+            // The fault of such a quote is found at it or behind it.
             kind => {
                 return Err(quote
                     .filter(|quote| *quote <= range.start)

@@ -1,4 +1,4 @@
-//! What a character knows: nodes → texts, files and folders, in the forms of every generation.
+//! Knowledge of a character: nodes → texts, files and folders, in the forms of every generation.
 
 use serde_json::{Map, Value};
 

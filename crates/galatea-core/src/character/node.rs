@@ -21,7 +21,7 @@ pub(super) enum Kind {
     Object(Vec<Field>),
 }
 
-/// One key of an object.
+/// A key of an object.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Field {
     pub(super) key: String,

@@ -9,7 +9,7 @@ const BEFORE: usize = 40;
 /// Characters looked at on either side of what is shown.
 const CONTEXT: usize = 512;
 
-/// Where a byte range begins, with the line to show.
+/// Start of a byte range, with the line to show.
 pub(super) struct LinePlace {
     pub(super) line: usize,
     pub(super) column: usize,

@@ -43,7 +43,7 @@ pub struct Gateway {
     clock: Arc<dyn Clock>,
 }
 
-/// What the runtime implements behind [`Gateway`].
+/// The runtime's side of [`Gateway`].
 #[doc(hidden)]
 #[async_trait]
 pub trait GatewayBackend: Send + Sync {
@@ -69,7 +69,7 @@ pub trait GatewayBackend: Send + Sync {
     fn report(&self, info: &ConnectorInfo, health: Health);
 }
 
-/// How a connector is doing, for the banner, `doctor`, `/readyz` and the dashboard.
+/// Health of a connector, for the banner, `doctor`, `/readyz` and the dashboard.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Health {
@@ -79,12 +79,12 @@ pub enum Health {
     Elsewhere,
     /// Receiving. `detail` is for people: `@acme_bot, polling`.
     Up {
-        /// What is connected, in words for people.
+        /// The connected account, in words for people.
         detail: String,
     },
     /// Messages flow, but something a person should see to does not work.
     Degraded {
-        /// What is missing and how to get it.
+        /// The missing part and how to get it.
         reason: String,
     },
     /// Not connected; tried again by itself.
@@ -100,7 +100,7 @@ pub enum Health {
         reason: String,
         /// Stable code, if there is one.
         code: Option<String>,
-        /// What the person should do.
+        /// Next step of the person.
         fix: Option<String>,
     },
 }
@@ -152,8 +152,8 @@ impl Gateway {
         self.backend.ensure_connection(&self.info, connection).await
     }
 
-    /// The same for a whole guild or chat with its members; called after joining and after a
-    /// reconnect.
+    /// Ensures the connections of a whole guild or chat with its members; called after joining and
+    /// after a reconnect.
     pub async fn ensure_connections(&self, world: WorldSync) -> Result<()> {
         self.backend.ensure_connections(&self.info, world).await
     }

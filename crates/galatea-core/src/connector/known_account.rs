@@ -13,7 +13,7 @@ use crate::{
     message::{Address, Delivery, Encoded, Outgoing, ReadBackContext, ReadBackResult, Receipt},
 };
 
-/// What an account is, without what it takes to log in. A process that has the login stores it, so
+/// Description of an account, without its login. A process that has the login stores it, so
 /// that every process of the database can write for the account.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -34,9 +34,9 @@ pub type Encode = Box<dyn Fn(&Outgoing) -> Result<Vec<Encoded>> + Send + Sync>;
 
 /// The pure parts of a platform's [`SendHandler`].
 pub struct Encoding {
-    /// As [`SendHandler::encode`].
+    /// Like [`SendHandler::encode`].
     pub encode: Encode,
-    /// As [`SendHandler::awaits`].
+    /// Like [`SendHandler::awaits`].
     pub awaits: fn(&RemoteId) -> bool,
 }
 

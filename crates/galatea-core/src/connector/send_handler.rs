@@ -48,13 +48,13 @@ pub trait SendHandler: Send + Sync {
     /// `Invalid` or `Unsupported` for what the platform cannot show.
     fn encode(&self, outgoing: &Outgoing) -> Result<Vec<Encoded>>;
 
-    /// Which call goes first when calls compete for a rate limit. Called before each attempt. Pure;
+    /// Priority of a call when calls compete for a rate limit. Called before each attempt. Pure;
     /// decided by what [`Self::encode`] wrote.
     fn priority(&self, _: &Encoded) -> Priority {
         Priority::Answer
     }
 
-    /// One attempt to send. Never retries by itself. Every handler implements this method or
+    /// Makes one attempt to send. Never retries by itself. Every handler implements this method or
     /// [`Self::send_with`]; each calls the other where only that one is written. Called once per
     /// attempt, after the attempt was stored.
     ///
@@ -116,7 +116,7 @@ pub trait SendHandler: Send + Sync {
         Ok(())
     }
 
-    /// Whether the platform lets this person write there now: they have not left, are not banned,
+    /// Asks if the platform lets this person write there now: they have not left, are not banned,
     /// muted or restricted. Called before the agent says something there in their name. With
     /// [`Speak::Unknown`] nothing is said.
     async fn may_speak(&self, _: &Address, _person: &RemoteId) -> Result<Speak> {
@@ -135,7 +135,7 @@ pub trait SendHandler: Send + Sync {
     }
 }
 
-/// Whether a person may say something in a place ([`SendHandler::may_speak`]).
+/// The right of a person to say something in a place ([`SendHandler::may_speak`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speak {
     /// The platform lets them write there.
@@ -146,7 +146,7 @@ pub enum Speak {
     Unknown,
 }
 
-/// What goes before what when calls compete for a platform's allowance, the most important first.
+/// Order of calls that compete for a platform's allowance, the most important first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
@@ -160,19 +160,19 @@ pub enum Priority {
     Typing,
 }
 
-/// What a connector is.
+/// Description of a connector.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectorInfo {
     /// The platform that the account is on.
     pub source: Source,
-    /// Which of our logins on the platform it is.
+    /// Our login on the platform.
     pub account: Account,
-    /// What the connector can do; tests choose their cases by it.
+    /// Abilities of the connector; tests choose their cases by it.
     pub capabilities: Capabilities,
 }
 
-/// What a platform can do. Shared tests choose their cases by it; prompts state the limits.
+/// Abilities of a platform. Shared tests choose their cases by it; prompts state the limits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Capabilities {
@@ -215,7 +215,7 @@ pub enum TextUnit {
 }
 
 impl TextUnit {
-    /// What one character weighs, for [`crate::split`]; none where a character has no weight of its
+    /// Weight of a character, for [`crate::split`]; none where a character has no weight of its
     /// own.
     pub fn weight(self) -> Option<Weight> {
         match self {
@@ -227,7 +227,7 @@ impl TextUnit {
     }
 }
 
-/// How an ambiguous send is resolved.
+/// Way to resolve an ambiguous send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadBack {

@@ -1,4 +1,4 @@
-//! Whether a request may still go out to a platform.
+//! Permit for a request to go out to a platform.
 
 use std::{fmt, sync::Arc};
 

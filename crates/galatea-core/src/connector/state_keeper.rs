@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 use crate::{error::Result, gateway::Gateway};
 
-/// One key of an account's state that changes while the connector runs, such as what was spent
+/// A key of an account's state that changes while the connector runs, such as what was spent
 /// today. The connector calls [`Self::restore`] when it starts, [`Self::changed`] after each
 /// change, polls [`Self::keep`] beside its work, and calls [`Self::keep_now`] before it ends.
 ///

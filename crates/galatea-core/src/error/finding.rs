@@ -1,10 +1,10 @@
-//! One result of a check, for people.
+//! A result of a check, for people.
 
 use serde::Serialize;
 
 use crate::{error::Error, redact::masked_string};
 
-/// One thing `doctor` or `connector check` found out.
+/// A result of `doctor` or `connector check`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
@@ -12,17 +12,17 @@ pub struct Finding {
     pub id: String,
     /// Decides the mark and the exit code of `galatea doctor`.
     pub severity: Severity,
-    /// What it is about: `connector`, `model`, `storage`, `character`, `file`, `variable`.
+    /// Subject: `connector`, `model`, `storage`, `character`, `file`, `variable`.
     pub subject: String,
-    /// What was found, in one sentence.
+    /// The result, in one sentence.
     pub message: String,
-    /// What was seen, such as `getMe answered 401`.
+    /// Observation, such as `getMe answered 401`.
     pub cause: Option<String>,
-    /// Where the setting comes from.
+    /// Origin of the setting.
     pub origin: Option<String>,
-    /// What the reader should do next; none for a good result.
+    /// Next step of the reader; none for a good result.
     pub fix: Option<String>,
-    /// What `--fix` would do about it, as a question: `Remove the webhook to example.com?`. None:
+    /// Offer of `--fix`, as a question: `Remove the webhook to example.com?`. None:
     /// only a person can.
     pub repair: Option<String>,
 }
@@ -92,7 +92,7 @@ impl Finding {
     }
 }
 
-/// How bad a [`Finding`] is, from best to worst.
+/// Severity of a [`Finding`], from best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {

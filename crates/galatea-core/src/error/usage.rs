@@ -15,7 +15,7 @@ pub struct Usage {
     /// it charges for that.
     #[serde(default)]
     pub stored: u64,
-    /// The same for an hour or longer.
+    /// Written into the cache for an hour or longer.
     #[serde(default)]
     pub stored_long: u64,
     /// Written by the model, thoughts included.

@@ -7,16 +7,16 @@ use std::{
     path::Path,
 };
 
-/// Who may read a file.
+/// Readers of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// As an existing file allows it; for a new one, as the system does by default.
+    /// Like the existing file; for a new one, as the system does by default.
     Usual,
     /// Only the user who runs the process (mode 0600).
     Private,
 }
 
-/// What a crash of the machine right after the write may undo.
+/// Loss that a crash of the machine right after the write may cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flush {
     /// The whole write: nothing is flushed.

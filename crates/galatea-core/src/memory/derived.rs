@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{clock::Timestamp, ids::MemoryId, memory::Memory};
 
-/// Who may see a memory. Code sets it when the memory is written, never a model.
+/// Audience of a memory. Code sets it when the memory is written, never a model.
 #[derive(
     Debug,
     Clone,
@@ -62,10 +62,10 @@ pub struct Derived {
     /// The row itself: text, place, time.
     #[serde(flatten)]
     pub memory: Memory,
-    /// Who may see it.
+    /// Audience.
     #[serde(default)]
     pub scope: MemoryScope,
-    /// When it ceased to be true, always in the past; none while it is true.
+    /// Time it ceased to be true, always in the past; none while it is true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub valid_until: Option<Timestamp>,
     /// The row that replaced it, if one did. When that row goes while it holds, this one is true

@@ -1,4 +1,4 @@
-//! Where a memory of kind [`crate::MemoryKind::Facts`] comes from, and who may see it. The program
+//! Origin and audience of a memory of kind [`crate::MemoryKind::Facts`]. The program
 //! sets both from the message that the fact stands on; no model and no text has a say in it.
 
 use serde_json::{Map, Value, json};
@@ -78,7 +78,7 @@ impl Origin {
     }
 }
 
-/// How far a fact can be relied on now, from 0 to 1, for people who look at it. What its metadata say
+/// Reliability of a fact now, from 0 to 1, for people who look at it. What its metadata say
 /// is from the time it was learnt: since then messages may have confirmed it, or were deleted. `None`
 /// for other memories, and for facts whose author was not noted.
 pub fn confidence(fact: &Derived) -> Option<f64> {
@@ -88,8 +88,8 @@ pub fn confidence(fact: &Derived) -> Option<f64> {
     is_noted.then(|| origin.confidence(memory.entity_id, backing(fact)))
 }
 
-/// So many messages say all of a fact: its sources, or those of the least confirmed part of a merged
-/// fact.
+/// Number of messages that say all of a fact: its sources, or those of the least confirmed part of
+/// a merged fact.
 fn backing(fact: &Derived) -> usize {
     let merged = fact.memory.metadata.get(MERGED).and_then(Value::as_u64);
     merged.map_or(fact.sources.len(), |least| usize::try_from(least).unwrap_or(usize::MAX))

@@ -14,7 +14,7 @@ pub struct Visibility {
     view: View,
 }
 
-/// What a [`Visibility`] looks from.
+/// Viewpoint of a [`Visibility`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum View {
     /// A room: its own memories, those of its World, those of the agent, and in a direct room those
@@ -32,8 +32,8 @@ pub enum View {
 }
 
 impl Visibility {
-    /// What may be shown in this room. `person` is the one a direct room is with, with the ids that
-    /// are linked to it; a room that is not direct ignores it.
+    /// Memories that may be shown in this room. `person` is the one a direct room is with, with the
+    /// ids that are linked to it; a room that is not direct ignores it.
     pub fn in_room(room: &Room, person: &[EntityId]) -> Self {
         let with = if room.kind.is_direct() { person.to_vec() } else { Vec::new() };
         let view = View::Room { room: room.id, world: room.world_id, with };

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use crate::{ids::MemoryId, visible::visible};
 
-/// What a message says. Text is Markdown (CommonMark with fences); connectors render it for their
+/// Content of a message. Text is Markdown (CommonMark with fences); connectors render it for their
 /// platform.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -37,7 +37,7 @@ pub struct Content {
     /// Rows of buttons under the message.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub buttons: Vec<Vec<Button>>,
-    /// What it refers to, as the platform shows it beside the words: the message it replies to,
+    /// References, as the platform shows it beside the words: the message it replies to,
     /// what it forwards.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub quotes: Vec<Quote>,
@@ -70,7 +70,7 @@ impl Content {
             && !self.quotes.iter().any(|quote| quote.kind == QuoteKind::Forward)
     }
 
-    /// As it may go out to a platform: texts without what no reader sees.
+    /// The content as it may go out to a platform: texts without what no reader sees.
     #[must_use]
     pub fn made_visible(mut self) -> Self {
         let clean = |text: &mut String| {
@@ -97,7 +97,7 @@ const LONGEST_QUOTE: usize = 4_000;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Quote {
-    /// How it is referred to.
+    /// Kind of the reference.
     pub kind: QuoteKind,
     /// Display name of its author; none when the platform does not tell.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -129,7 +129,7 @@ impl Quote {
     }
 }
 
-/// How a message refers to another.
+/// Kind of a reference to another message.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -144,18 +144,18 @@ pub enum QuoteKind {
     Quote,
 }
 
-/// One button: a link, or data that comes back as [`crate::IncomingEvent::Pressed`].
+/// A button: a link, or data that comes back as [`crate::IncomingEvent::Pressed`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Button {
     /// The label that people read.
     pub text: String,
-    /// What happens when a person presses it.
+    /// Effect of a press.
     #[serde(flatten)]
     pub press: Press,
 }
 
-/// What pressing a [`Button`] does.
+/// Effect of pressing a [`Button`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Press {
@@ -172,7 +172,7 @@ pub enum Press {
 pub struct Media {
     /// Identifies it within its message.
     pub id: String,
-    /// Where the bytes are: `https:`, `data:`, `file:` (local, ours) or a connector's own scheme
+    /// Address of the bytes: `https:`, `data:`, `file:` (local, ours) or a connector's own scheme
     /// such as `telegram:<file_id>`. Never holds a token.
     pub url: String,
     /// File name or title.
@@ -185,9 +185,9 @@ pub struct Media {
     /// Size in bytes, where known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// Where it came from: `Photo`, `Sticker`, `Voice`, …
+    /// Origin: `Photo`, `Sticker`, `Voice`, …
     pub source: String,
-    /// What it shows, from a vision model or the platform (a sticker's emoji).
+    /// Description, from a vision model or the platform (a sticker's emoji).
     pub description: String,
     /// Text found in it.
     pub text: String,

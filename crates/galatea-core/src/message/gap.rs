@@ -14,22 +14,22 @@ const KEPT: usize = 100;
 /// Messages that are missing, or may be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
-    /// When it was noticed.
+    /// Time it was noticed.
     pub noticed: Timestamp,
-    /// Nothing is missing up to then; none when unknown.
+    /// End of the complete part before the gap; none when unknown.
     pub from: Option<Timestamp>,
-    /// Nothing is missing from then on; none when unknown.
+    /// Start of the complete part after the gap; none when unknown.
     pub to: Option<Timestamp>,
     /// Where, in the platform's words: a channel's id; none when it is about the whole account.
     pub place: Option<String>,
-    /// How many events, if the platform states it.
+    /// Number of events, if the platform states it.
     pub count: Option<u64>,
     /// Why it cannot be repaired, for people.
     pub reason: String,
 }
 
 impl Gap {
-    /// One about the whole account.
+    /// A gap of the whole account.
     pub fn new(noticed: Timestamp, reason: impl Into<String>) -> Self {
         Self { noticed, from: None, to: None, place: None, count: None, reason: reason.into() }
     }

@@ -77,7 +77,7 @@ impl Family {
     }
 }
 
-/// What a text consists of: wide characters, and bytes of the others.
+/// Make-up of a text: wide characters, and bytes of the others.
 #[derive(Debug, Clone, Copy, Default)]
 struct Count {
     wide: u64,
@@ -129,7 +129,7 @@ fn is_wide(c: char) -> bool {
         | '\u{fe30}'..='\u{fe4f}' | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// How a model's own counts compare to the estimate, in thousandths.
+/// Ratio of a model's own counts to the estimate, in thousandths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scale(u64);
 

@@ -52,7 +52,7 @@ pub struct Participant {
     pub state: Option<ParticipantState>,
 }
 
-/// Whether the agent follows a Room or is muted there (elizaOS participant state).
+/// State of the agent in a Room: it follows or is muted (elizaOS participant state).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum ParticipantState {

@@ -1,4 +1,4 @@
-//! How two entities are connected.
+//! Connection of two entities.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -14,7 +14,7 @@ use crate::{
 pub struct Relationship {
     /// Id of the row.
     pub id: RelationshipId,
-    /// Who knows of it.
+    /// Audience.
     pub agent_id: AgentId,
     /// The person at whom the tie begins.
     pub source_entity_id: EntityId,
@@ -30,10 +30,10 @@ pub struct Relationship {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IdentityLink {
-    /// One of the two linked people.
+    /// First of the two linked people.
     pub entity_id: EntityId,
     /// The other one.
     pub linked_id: EntityId,
-    /// When both sides had confirmed.
+    /// Time at which both sides had confirmed.
     pub linked_at: Timestamp,
 }

@@ -63,7 +63,7 @@ impl RoomPeople {
         })
     }
 
-    /// How many people of the Room have a name.
+    /// Number of the Room's people that have a name.
     pub fn count(&self) -> usize {
         self.count
     }

@@ -51,7 +51,7 @@ fn is_mark(c: char) -> bool {
     between || around || matches!(c, '"' | '#' | '＃' | '<' | '>' | '＞')
 }
 
-/// What names that read alike have in common.
+/// Skeleton that names share if they read alike.
 pub(crate) fn skeleton(name: &str) -> String {
     let letters: String = name
         .chars()

@@ -55,7 +55,7 @@ pub trait Action: Send + Sync + 'static {
     /// the store. Its result is journaled, and a turn that is run again after a crash uses that
     /// instead of doing it twice. What is returned as drafts and effects needs no journal.
     const SIDE_EFFECT: bool = false;
-    /// How far it goes: the table of [`crate::rights`] decides by it who may have it done where.
+    /// Scope: the table of [`crate::rights`] decides by it who may have it done where.
     /// Unless declared, only the agent's owners.
     const SCOPE: Scope = Scope::Outside;
     /// Longest time of one run; the turn's own deadline may come before it.
@@ -100,7 +100,7 @@ fn parameters<A: Action>() -> Value {
     schema
 }
 
-/// What an action did. Drafts and effects are committed together with the turn.
+/// Result of an action. Drafts and effects are committed together with the turn.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ActionResult {
     /// False makes the engine drop the result's messages and changes.
@@ -111,9 +111,9 @@ pub struct ActionResult {
     pub values: Map<String, Value>,
     /// Values for later actions of the same plan, which get the results so far.
     pub data: Map<String, Value>,
-    /// What to say in this room.
+    /// Messages for this room.
     pub drafts: Vec<Content>,
-    /// What to say elsewhere.
+    /// Messages for other rooms.
     pub elsewhere: Vec<(Address, Content)>,
     /// Changes that are stored in the turn's commit, after the rights were checked.
     pub effects: Vec<RequestedChange>,

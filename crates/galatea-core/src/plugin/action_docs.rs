@@ -1,4 +1,4 @@
-//! What a model reads of an action.
+//! Description of an action for a model.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ pub struct ActionDocs {
     pub name: String,
     /// Other names that mean it.
     pub similes: Vec<String>,
-    /// When to use it.
+    /// Advice on its use.
     pub description: String,
     /// JSON Schema of the arguments; shared, since every turn hands it on.
     pub parameters: Arc<Value>,

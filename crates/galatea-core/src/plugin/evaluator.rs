@@ -32,9 +32,9 @@ use crate::{error::Result, turn::FinishedTurn};
 pub trait Evaluator: Send + Sync {
     /// elizaOS name, such as `REFLECTION`. Called when the plugin is loaded, and after each run.
     fn name(&self) -> &'static str;
-    /// What it learns, in one sentence for the model and for people. Called for each turn.
+    /// Purpose, in one sentence for the model and for people. Called for each turn.
     fn description(&self) -> &'static str;
-    /// When it runs. Called once, when the plugin is loaded.
+    /// Time of its run. Called once, when the plugin is loaded.
     fn when(&self) -> EvaluatorUse {
         EvaluatorUse::AfterTurn
     }
@@ -52,12 +52,12 @@ pub trait Evaluator: Send + Sync {
     async fn evaluate(&self, turn: &FinishedTurn<'_>) -> Result<()>;
 }
 
-/// When an evaluator runs.
+/// Time at which an evaluator runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EvaluatorUse {
     /// After every turn, at once. For evaluators that call no model.
     AfterTurn,
-    /// When nothing was answered in the Room for some seconds (`EVALUATION_PAUSE_SECONDS`), with
+    /// After nothing was answered in the Room for some seconds (`EVALUATION_PAUSE_SECONDS`), with
     /// the newest turn; in a Room that is never quiet, after every 24th turn. For evaluators that
     /// call a model: one call then covers many turns, and none competes with an answer.
     WhenQuiet,

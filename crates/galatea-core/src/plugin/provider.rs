@@ -1,4 +1,4 @@
-//! One part of the composed context.
+//! A part of the composed context.
 
 use async_trait::async_trait;
 use std::time::Duration;
@@ -44,19 +44,19 @@ pub trait Provider: Send + Sync {
     /// elizaOS name, such as `RECENT_MESSAGES`. Called when the plugin is loaded, and for each
     /// turn.
     fn name(&self) -> &'static str;
-    /// What it adds, for the model when it may ask for it. Called for each turn, if the model may
-    /// ask for the provider.
+    /// Description of its part, for the model when it may ask for it. Called for each turn, if the
+    /// model may ask for the provider.
     fn description(&self) -> &'static str;
     /// Place in the prompt: lower comes first. Called once, when the plugins are loaded.
     fn position(&self) -> i32;
-    /// How long it may take, of the time that providers usually have: one that asks a model may
+    /// Time it may take, of the time that providers usually have: one that asks a model may
     /// need more. Called before each [`Self::provide`].
     fn patience(&self, usual: Duration) -> Duration {
         usual
     }
-    /// When it takes part. Called for each turn.
+    /// Time of its part. Called for each turn.
     fn when(&self) -> ProviderUse;
-    /// Whose words its part holds, besides those of the conversation and its files, which the
+    /// Authors of its words, besides those of the conversation and its files, which the
     /// runtime looks at itself. Others' unless the provider says so: an action that goes beyond the
     /// Room has to be confirmed then. Called after each [`Self::provide`].
     fn authorship(&self) -> Authorship {
@@ -75,7 +75,7 @@ pub trait Provider: Send + Sync {
     async fn provide(&self, turn: &Turn<'_>) -> Result<Fragment>;
 }
 
-/// When a provider takes part.
+/// Time at which a provider takes part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProviderUse {
     /// In every turn, before the model is asked.

@@ -26,7 +26,7 @@ pub trait Service: Send + Sync + Any {
     async fn run(self: Arc<Self>, context: ServiceContext, stop: CancellationToken) -> Result<()>;
 }
 
-/// What a service may use of the agent it belongs to.
+/// Parts of its agent that a service may use.
 #[derive(Clone)]
 pub struct ServiceContext {
     /// The agent that the service runs for.
@@ -37,12 +37,12 @@ pub struct ServiceContext {
     /// (`BUDGET_AGENT`), and towards no person. A call beyond that fails with
     /// [`crate::model::LIMIT_CODE`] and its advice says when the next day begins.
     pub embedding: Option<Arc<dyn EmbeddingModel>>,
-    /// What these calls used, as rows under the agent's own entity. The service stores them with what
+    /// Use of these calls, as rows under the agent's own entity. The service stores them with what
     /// the calls returned.
     pub usage: Arc<dyn TurnUsage>,
     /// The runtime's clock, which tests set by hand.
     pub clock: Arc<dyn Clock>,
-    /// What happens to the agent in this process.
+    /// Events of the agent in this process.
     pub events: EventBus,
 }
 

@@ -1,4 +1,4 @@
-//! What each speaker of a conversation is called in prompts. Two people of one name get different
+//! Names of a conversation's speakers in prompts. Two people of one name get different
 //! names, and no person gets the agent's name.
 
 use std::{
@@ -21,7 +21,7 @@ pub const ENTITY_NAME: &str = "entityName";
 const ROLES: [&str; 8] =
     ["system", "assistant", "user", "developer", "tool", "human", "ai", "model"];
 
-/// What each of a conversation is called.
+/// Names of a conversation's people.
 #[derive(Debug, Clone, Default)]
 pub struct Speakers {
     names: BTreeMap<EntityId, String>,
@@ -56,12 +56,12 @@ impl Speakers {
         Self::named(agent, &RoomPeople::default(), people, iter::empty())
     }
 
-    /// What the authors of all messages of a turn are called in its prompt.
+    /// Names of the authors of a turn's messages in its prompt.
     pub fn of(turn: &Turn<'_>) -> Self {
         Self::beside(turn, iter::empty())
     }
 
-    /// What these people are called in the prompt of a turn. The speakers of the conversation and the
+    /// Names of these people in the prompt of a turn. The speakers of the conversation and the
     /// people of the Room have the same name in each part of a prompt; the others that it names do not
     /// change that. The agent has its own name.
     pub fn beside<'a>(

@@ -1,4 +1,4 @@
-//! Which people a turn answers, how a Room relates to them, and whose words are in the prompt.
+//! The people that a turn answers, how a Room relates to them, and whose words are in the prompt.
 
 use crate::{
     error::Result,
@@ -36,7 +36,7 @@ pub fn of_speaker(turn: &Turn<'_>) -> Role {
     speakers(turn).map(|speaker| role(turn.world, speaker)).min().unwrap_or(Role::None)
 }
 
-/// What the people who are being answered are in a World: the least of them counts.
+/// Role in a World of the people who are being answered: the least of them counts.
 ///
 /// # Errors
 /// `Invalid` for a list of owners that cannot be read.
@@ -47,7 +47,7 @@ pub fn standing(turn: &Turn<'_>, world: Option<&World>) -> Result<Standing> {
     Ok(speakers(turn).map(|speaker| role(world, speaker)).min().unwrap_or(Role::None).into())
 }
 
-/// What the people of the conversation that the model reads are in its World: the most of them counts.
+/// Role in a World of the people whose conversation the model reads: the most of them counts.
 /// Actions are offered by it, so that the beginning of prompts stays the same while people of different
 /// roles talk. Whether one is done depends on [`standing`].
 ///
@@ -56,7 +56,7 @@ pub fn standing(turn: &Turn<'_>, world: Option<&World>) -> Result<Standing> {
 pub fn highest_present(turn: &Turn<'_>) -> Result<Standing> {
     let owners = owners_here(turn)?;
     if owners.is_empty() && !has_roles(turn.world) {
-        // As in most private chats: no need to look at who speaks.
+        // The case of most private chats: no need to look at who speaks.
         return Ok(Role::None.into());
     }
     let own = turn.agent.identity.entity();
@@ -71,7 +71,7 @@ pub fn highest_present(turn: &Turn<'_>) -> Result<Standing> {
     Ok(roles.max().unwrap_or(Role::None).into())
 }
 
-/// Where a Room lies as the people see it who are being answered.
+/// Position of a Room for the people who are being answered.
 ///
 /// # Errors
 /// Whatever the store says.
@@ -88,7 +88,7 @@ pub async fn site(turn: &Turn<'_>, room: &Room) -> Result<Site> {
     if room.kind != ChannelType::Dm {
         return Ok(Site::OthersPrivate);
     }
-    // Where a platform gives a private room the person's own id, that id identifies it.
+    // If a platform gives a private room the person's own id, that id identifies it.
     if speakers().all(|speaker| RoomId(speaker.0) == room.id) {
         return Ok(Site::OwnPrivate);
     }
@@ -101,7 +101,7 @@ pub async fn site(turn: &Turn<'_>, room: &Room) -> Result<Site> {
     Ok(if speakers().all(alone) { Site::OwnPrivate } else { Site::OthersPrivate })
 }
 
-/// Whose words are in the prompt besides those of the one person who is being answered and the
+/// Authors of the words in the prompt besides those of the one person who is being answered and the
 /// agent's own: other speakers, what the conversation holds of others, what is quoted, files, facts
 /// and documents. In a group always others': names and titles are theirs.
 pub fn authorship(turn: &Turn<'_>) -> Authorship {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::rights::Authorship;
 
-/// One provider's part of the [`State`].
+/// A provider's part of the [`State`].
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Fragment {
     /// Rendered for the prompt.
@@ -16,7 +16,7 @@ pub struct Fragment {
     pub values: Arc<Map<String, Value>>,
     /// Structured data for actions and evaluators.
     pub data: Map<String, Value>,
-    /// Whose words it holds: [`Authorship::Own`] if [`crate::Provider::authorship`] says so of all
+    /// Authors of its words: [`Authorship::Own`] if [`crate::Provider::authorship`] says so of all
     /// its text, or if the provider has looked at what this text holds.
     #[serde(skip)]
     pub authorship: Authorship,
@@ -28,7 +28,7 @@ pub struct Fragment {
     /// [`crate::Provider::lasting`].
     #[serde(skip)]
     pub lasting: bool,
-    /// What `explain` should tell of how it was made; no message text.
+    /// Notes of its making for `explain`; no message text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -62,7 +62,7 @@ pub struct State {
 }
 
 impl State {
-    /// What one provider contributed; none if it was left out.
+    /// Contribution of a provider; none if it was left out.
     pub fn fragment(&self, provider: &str) -> Option<&Fragment> {
         self.fragments.iter().find(|(name, _)| name == provider).map(|(_, f)| f)
     }

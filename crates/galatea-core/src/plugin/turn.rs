@@ -20,7 +20,7 @@ use crate::{
     world::World,
 };
 
-/// One answer in the making.
+/// An answer in the making.
 pub struct Turn<'a> {
     /// Stands in the log, in the outbox and in `galatea explain`.
     pub id: TurnId,
@@ -33,13 +33,13 @@ pub struct Turn<'a> {
     /// The people of the Room who have a name; none in a direct Room. Read by the runtime once in five
     /// minutes.
     pub people: &'a RoomPeople,
-    /// What people address the agent by here, without `@`; none where it is not known.
+    /// Handle of the agent here, without `@`; none where it is not known.
     pub handle: Option<&'a str>,
     /// True if the platform takes files here.
     pub files: bool,
-    /// What is being answered; the last one when several are answered together.
+    /// Message that is answered; the last when several are answered together.
     pub message: &'a Memory,
-    /// How it came: its platform id, whether it mentions the agent or answers it.
+    /// Way it came: its platform id, whether it mentions the agent or answers it.
     pub envelope: &'a Envelope,
     /// Earlier messages answered together with it, oldest first.
     pub merged: &'a [Memory],
@@ -50,7 +50,7 @@ pub struct Turn<'a> {
     /// About when the newest message that `recent` no longer has was written; none if `recent` has
     /// all since the room's `resetAt`.
     pub earlier: Option<Timestamp>,
-    /// How many of `recent`, from the oldest, later prompts leave out at once when
+    /// Number of messages of `recent`, from the oldest, that later prompts leave out at once when
     /// `CONVERSATION_LENGTH` or `CONVERSATION_TOKENS` is reached; 0 while neither is near.
     pub leaving: usize,
     /// The composed context; empty while it is being composed.
@@ -61,17 +61,17 @@ pub struct Turn<'a> {
     pub cache: &'a PluginCache,
     /// The agent's models; each call counts against its budget.
     pub models: &'a Models,
-    /// What its model calls used.
+    /// Use of its model calls.
     pub usage: &'a dyn TurnUsage,
     /// The services that plugins run for this agent, found by name.
     pub services: &'a Services,
-    /// What can be called and asked for in this turn.
+    /// Actions and providers of this turn.
     pub catalog: &'a Catalog,
     /// The engine's clock, which tests set by hand.
     pub clock: &'a Arc<dyn Clock>,
     /// Publishes events to subscribers, which never block a turn.
     pub events: &'a EventBus,
-    /// How to reach other rooms.
+    /// Way to other rooms.
     pub outbound: &'a Arc<dyn Outbound>,
 }
 
@@ -117,7 +117,7 @@ pub trait Outbound: Send + Sync {
 pub struct FinishedTurn<'a> {
     /// The turn as it was committed.
     pub turn: &'a Turn<'a>,
-    /// What was remembered of the answer.
+    /// Memories of the answer.
     pub replies: &'a [Memory],
     /// Why it was or was not answered.
     pub verdict: &'a Verdict,

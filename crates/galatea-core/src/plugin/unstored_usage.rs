@@ -2,7 +2,7 @@
 
 use crate::store::UsageRow;
 
-/// What the model calls of a turn or of a service used and no commit has stored yet. The engine
+/// Use of the model calls of a turn or of a service that no commit has stored yet. The engine
 /// stores it with the turn and after the evaluators. Code that stores what a call returned stores
 /// this in the same change, so that a crash does not lose the cost alone.
 pub trait TurnUsage: Send + Sync {

@@ -1,11 +1,11 @@
-//! What a text means, as a vector of one model.
+//! Meaning of a text, as a vector of one model.
 
 use crate::error::{Error, Result};
 
 /// Most numbers of an embedding: some times as many as today's models have, 256 to 4,096.
 const WIDEST: usize = 16_000;
 
-/// What a text means, as a model's vector of length 1. Only embeddings of the same model and width
+/// Meaning of a text, as a model's vector of length 1. Only embeddings of the same model and width
 /// can be compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embedding(Vec<f32>);
@@ -42,7 +42,7 @@ impl Embedding {
         &self.0
     }
 
-    /// How many numbers it has.
+    /// Number of its elements.
     pub fn width(&self) -> usize {
         self.0.len()
     }

@@ -16,7 +16,7 @@ use crate::{
     settings::{Settings, variable::Variable},
 };
 
-/// How much the age of a memory counts in a search.
+/// Weight of a memory's age in a search.
 pub const HALF_LIFE: Variable = Variable::new(
     "MEMORY_HALF_LIFE_DAYS",
     "Age in days at which an earlier message counts half in the search for a prompt, and a memory in `galatea memory search`; 0: age does not count.",
@@ -29,29 +29,29 @@ const RANKS: f32 = 60.0;
 /// Least score of the best hit by words, if it has all words of the question.
 const WORDS: f32 = 0.8;
 
-/// One place in so many goes by the score without the bonus for names.
+/// Share of places that goes by the score without the bonus for names.
 const OTHERS: usize = 3;
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// How words and meaning are weighed. The defaults are those measured in `docs/memory.md`.
+/// Weights of words and meaning. The defaults are those measured in `docs/memory.md`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fusion {
-    /// What is added up.
+    /// Items that are added up.
     pub method: Method,
     /// Share of meaning, from 0 (words only) to 1 (meaning only).
     pub meaning: f32,
     /// Share of the score of the better neighbour (the message before or after it in its room) that
     /// a memory gets, from 0 (off) to 1.
     pub neighbours: f32,
-    /// What a memory gains if it is by or about a person whom the question names, as a share of its
+    /// Gain of a memory that is by or about a person whom the question names, as a share of its
     /// own score: one that matches badly stays behind the best.
     pub named: f32,
     /// Age at which a memory counts half; none: age does not count.
     pub half_life: Option<Duration>,
 }
 
-/// What fusion adds up.
+/// Items that fusion adds up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Method {
     /// Scores, brought to a range from 0 to 1.
@@ -88,10 +88,10 @@ pub struct Ranked {
     pub score: f32,
 }
 
-/// What is known of a candidate before fusion.
+/// Facts about a candidate before fusion.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate<K> {
-    /// What the lists have in common: the id of a memory, or of a document.
+    /// Key that the lists have in common: the id of a memory, or of a document.
     pub key: K,
     /// Its BM25; none if it shares no word with the question.
     pub words: Option<f32>,
@@ -111,7 +111,7 @@ pub struct Candidate<K> {
 /// A candidate with its place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fused<K> {
-    /// What the lists have in common: the id of a memory, or of a document.
+    /// Key that the lists have in common: the id of a memory, or of a document.
     pub key: K,
     /// Sum over the lists; only comparable within one search.
     pub score: f32,
@@ -131,8 +131,8 @@ pub fn fuse<K: Copy + Eq + Hash>(candidates: &[Candidate<K>], fusion: &Fusion) -
             let coverage = || candidates.iter().map(|candidate| candidate.coverage);
             let by_words = from_zero(&words);
             let both = mixed(&by_words, &between(&meaning), coverage(), fusion.meaning);
-            // What has nearly all words of the question is a hit whatever the model takes it for: models
-            // know neither numbers nor every language.
+            // A text with nearly all words of the question is a hit whatever the model takes it
+            // for: models know neither numbers nor every language.
             let words = by_words.iter().zip(coverage());
             let most = if fusion.meaning < 1.0 { WORDS } else { 0.0 };
             let least = words.map(|(words, coverage)| most * coverage * words.unwrap_or(0.0));

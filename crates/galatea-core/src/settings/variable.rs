@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// One environment variable or setting, declared once by the crate that reads it. `.env.example`,
+/// An environment variable or setting, declared once by the crate that reads it. `.env.example`,
 /// the reference, `galatea init` and the suggestions for misspelt names are made from the
 /// declarations.
 ///
@@ -23,7 +23,7 @@ pub struct Variable {
     pub name: &'static str,
     /// Other names that are accepted.
     pub aliases: &'static [&'static str],
-    /// One sentence: what it is for.
+    /// Purpose, in one sentence.
     pub help: &'static str,
     /// Shown as the value when unset.
     pub default: Option<&'static str>,

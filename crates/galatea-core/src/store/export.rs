@@ -15,7 +15,7 @@ use crate::{
 /// Version of the format, in the first line.
 pub const FORMAT: &str = "galatea.memory/1";
 
-/// One line. Worlds, rooms and people come before memories, and memories from the oldest to the
+/// A line. Worlds, rooms and people come before memories, and memories from the oldest to the
 /// newest, so that a reader knows what a line refers to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case")]
@@ -32,22 +32,22 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         has_end: bool,
     },
-    /// One World (server, workspace, group) of the agent.
+    /// A World (server, workspace, group) of the agent.
     World(World),
-    /// One Room (channel, chat, thread) of the agent.
+    /// A Room (channel, chat, thread) of the agent.
     Room(Room),
-    /// One person, as the agent knows them on one platform.
+    /// A person, as the agent knows them on one platform.
     Entity(Entity),
     /// Another entity that is the same person, as a copy for that person shows it. An import leaves it
     /// out.
     Linked(Entity),
-    /// Which two entities are the same person, and since when.
+    /// Two entities that are the same person, and since when.
     Link(IdentityLink),
-    /// How two entities are connected.
+    /// Connection of two entities.
     Relationship(Relationship),
     /// A message, or what was made from messages.
     Memory(Box<Derived>),
-    /// What answers to a person used on a day. An import leaves it out.
+    /// Use of a person's answers on a day. An import leaves it out.
     Usage(UsageRow),
     /// The last line: a file without it was cut off.
     End {

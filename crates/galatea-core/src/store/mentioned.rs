@@ -61,7 +61,7 @@ impl Mentioned {
         Self { people: alike }
     }
 
-    /// How many names are known.
+    /// Number of known names.
     pub fn count(&self) -> usize {
         self.people.len()
     }

@@ -30,13 +30,14 @@ const TURN: Variable = Variable::new("TURN_TIMEOUT_SECONDS", "The runtime's.").o
 const PART: u32 = 20;
 /// Longest wait for an embedding, however long a turn may take, because a person is waiting.
 pub const LONGEST: Duration = Duration::from_secs(20);
-/// How often a model that took too long is asked again, behind an answer that does not wait for it.
+/// Number of further questions to a model that took too long, behind an answer that does not wait
+/// for it.
 const PROBED: Duration = Duration::from_secs(30);
 /// Concurrent requests to the present model. A caller stops waiting at its deadline, but each
 /// request runs to its end, so that a service that hangs is detected.
 const ASKED_AT_ONCE: usize = 4;
 
-/// How long a turn waits for the embedding of its question.
+/// Time that a turn waits for the embedding of its question.
 pub fn patience(settings: &Settings) -> Duration {
     let seconds = settings.parse::<u64>(&TURN, "a whole number").ok().flatten().unwrap_or(120);
     (Duration::from_secs(seconds) / PART).min(LONGEST)
@@ -146,7 +147,7 @@ impl QuestionModels {
         answer
     }
 
-    /// Whether the present model is asked for a question.
+    /// State of the present model for a question.
     fn state_of(&self, model: &str) -> QuestionState {
         let mut slow = self.lock();
         let Some(of) = slow.as_mut().filter(|of| of.model == model) else {
@@ -211,7 +212,7 @@ impl QuestionModels {
     }
 }
 
-/// What becomes of a question.
+/// Fate of a question.
 enum QuestionState {
     /// The model is asked and waited for.
     Answers,

@@ -69,7 +69,7 @@ impl SharedBreaker {
             let BreakerState { name, cause, .. } = breaker.state(&self.name);
             drop(breaker);
             let (from, to) = (before.as_str(), after.as_str());
-            // One warning per outage; the probes during it are not reported.
+            // Warn once per outage; the probes during it are not reported.
             if before == Phase::Closed || (after == Phase::Latched && before != Phase::HalfOpen) {
                 tracing::warn!(breaker = name, from, to, cause, "circuit breaker opened");
             } else {

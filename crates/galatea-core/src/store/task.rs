@@ -17,9 +17,9 @@ pub struct Task {
     pub id: TaskId,
     /// The agent that has to do it.
     pub agent_id: AgentId,
-    /// Which worker runs it.
+    /// Worker that runs it.
     pub name: String,
-    /// What is to be done, in words for people.
+    /// The work, in words for people.
     pub description: String,
     /// The Room it concerns; none for a task without a place.
     pub room_id: Option<RoomId>,

@@ -1,4 +1,4 @@
-//! What every platform's renderer of Markdown has to agree on: which stars are arithmetic, and how
+//! Rules that every platform's renderer of Markdown follows: which stars are arithmetic, and how
 //! a table looks as plain text.
 
 use pulldown_cmark::{Event, Tag, TagEnd};

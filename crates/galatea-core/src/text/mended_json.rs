@@ -10,7 +10,7 @@ pub const LONGEST_KEY: usize = 64;
 /// Deeper values are dropped.
 const MAX_DEPTH: usize = 32;
 
-/// What was wrong with a document.
+/// Fault of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mended {
     /// It was malformed, and was repaired.
@@ -24,9 +24,9 @@ pub enum Mended {
 pub struct ReadValue {
     /// The value as read, repairs included.
     pub value: Value,
-    /// How many bytes of the text it takes.
+    /// Number of the text's bytes that it takes.
     pub length: usize,
-    /// What was mended; none for a sound value.
+    /// Mended faults; none for a sound value.
     pub mended: Option<Mended>,
 }
 

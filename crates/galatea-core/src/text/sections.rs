@@ -4,19 +4,19 @@
 /// A part of a prompt with a budget of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Section {
-    /// Who the agent is.
+    /// Identity of the agent.
     Bio,
     /// Examples of how it writes in conversations.
     Examples,
     /// Examples of its posts, in place of those of conversations.
     Posts,
-    /// What left the prompt, in short.
+    /// Summary of what left the prompt.
     Summary,
-    /// Who is in the room.
+    /// People in the room.
     Entities,
     /// Whom the speaker knows.
     Relationships,
-    /// What is known of people.
+    /// Facts about people.
     Facts,
     /// Their profiles.
     Profiles,

@@ -21,10 +21,10 @@ pub fn length(text: &str, weight: Weight) -> usize {
     text.chars().map(weight).sum()
 }
 
-/// One piece of a text, and what was added to it.
+/// A piece of a text, and what was added to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SplitPiece {
-    /// What fits one message.
+    /// The part that fits one message.
     pub text: String,
     /// Bytes in front that are not the text's: a code block opened again, with the head of a table
     /// in it.
@@ -97,7 +97,7 @@ pub fn fenced(text: &str, limit: usize, weight: Weight) -> Vec<SplitPiece> {
     pieces
 }
 
-/// Where the content of the block that is open after `text` begins, if it was opened in it.
+/// Start of the content of the block that is open after `text`, if it was opened in it.
 fn opened_at<'a>(mut open: Option<&'a str>, text: &'a str) -> Option<usize> {
     let (mut end, mut at) = (0, None);
     for line in text.split_inclusive('\n') {
@@ -156,7 +156,7 @@ fn marks(line: &str) -> &str {
     mark.map_or("", |mark| &line[..line.len() - line.trim_start_matches(mark).len()])
 }
 
-/// How many bytes of `rest` go into a part of `room`: at least one character, at most all.
+/// Number of bytes of `rest` that go into a part of `room`: at least one character, at most all.
 ///
 /// Preferred places: after a blank line, a line, a sentence, a word, a grapheme; none that would
 /// waste more than three quarters of a part.

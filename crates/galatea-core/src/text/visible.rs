@@ -89,7 +89,7 @@ fn is_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
-/// One selector for one character that can have it: a row of them can spell anything.
+/// Keeps one selector for a character that can have it: a row of them can spell anything.
 fn selects(before: Option<char>, selector: char) -> bool {
     let Some(before) = before else { return false };
     match selector {
@@ -111,7 +111,7 @@ fn is_emoji_range(c: char) -> bool {
     matches!(c, '\u{1f000}'..='\u{1faff}')
 }
 
-/// What no reader sees. Joiners, selectors and flags are looked at before.
+/// Characters that no reader sees. Joiners, selectors and flags are looked at before.
 fn is_hidden(c: char) -> bool {
     if matches!(c, '\n' | '\t') {
         return false;

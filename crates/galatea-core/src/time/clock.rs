@@ -56,12 +56,12 @@ impl Deadline {
         Self { set: now, end: now.plus(wait) }
     }
 
-    /// How long is left; none when it has passed.
+    /// Time left; none when it has passed.
     pub fn left(&self, now: Timestamp) -> Option<Duration> {
         (self.set <= now && now < self.end).then(|| self.end.since(now))
     }
 
-    /// When it ends, unless the clock is set.
+    /// End, unless the clock is set.
     pub fn end(&self) -> Timestamp {
         self.end
     }
@@ -78,15 +78,16 @@ pub trait Clock: Send + Sync + 'static {
     /// Wall clock time, as all processes agree on it that share a store. Called all the time; must
     /// not block.
     fn now(&self) -> Timestamp;
-    /// What this machine's own clock shows: for signatures that a platform compares with its own
+    /// Time of this machine's own clock: for signatures that a platform compares with its own
     /// time. Called for each signed request.
     fn machine(&self) -> Timestamp {
         self.now()
     }
     /// Completes after `duration` of this clock's time. Called for every pause of the runtime.
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
-    /// How far wall clock time was set forward since this clock began; zero for a clock that is
-    /// never set, or that cannot measure it. Called with [`Self::now`], where an age is measured.
+    /// Distance by which wall clock time was set forward since this clock began; zero for a clock
+    /// that is never set, or that cannot measure it. Called with [`Self::now`], where an age is
+    /// measured.
     fn ahead(&self) -> Duration {
         Duration::ZERO
     }
@@ -107,7 +108,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// How far the clock of a store that several machines share is ahead of this one's, in
+/// Lead of the clock of a store that several machines share, in
 /// milliseconds; negative when it is behind. All clones share one value; the code that compares the
 /// clocks writes it.
 #[derive(Debug, Clone, Default)]
@@ -117,7 +118,7 @@ impl Skew {
     /// Less is what a comparison over a network cannot tell.
     const TELLING: i64 = 500;
 
-    /// What a comparison showed. Followed only when it differs from before by more than such a
+    /// Result of a comparison. Followed only when it differs from before by more than such a
     /// comparison can err, so that time does not jitter.
     pub fn measured(&self, millis: i64) {
         let (last, followed) = &*self.0;

@@ -1,4 +1,4 @@
-//! Which hour it is where a character lives, for the times that prompts show.
+//! Local time where a character lives, for the times that prompts show.
 
 mod calendar;
 mod posix;
@@ -18,7 +18,7 @@ use crate::{
 pub const TIMEZONE: Variable =
     Variable::new("TIMEZONE", "Time zone of times in prompts: an IANA name such as Europe/Berlin, or an offset such as +02:00.").or("UTC");
 
-/// Where systems keep their zones (tzdata).
+/// Folders in which systems keep their zones (tzdata).
 const FOLDERS: [&str; 3] = ["/usr/share/zoneinfo", "/usr/lib/zoneinfo", "/usr/share/lib/zoneinfo"];
 const WEEKDAYS: [&str; 7] =
     ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
@@ -118,7 +118,7 @@ impl Zone {
         &self.name
     }
 
-    /// What clocks there show.
+    /// Time that clocks there show.
     pub fn local(&self, at: Timestamp) -> Local {
         let seconds = at.0.div_euclid(1_000);
         let east = match &self.clock {

@@ -53,7 +53,7 @@ impl Room {
     }
 }
 
-/// What sort of place a Room is (elizaOS `ChannelType`).
+/// Sort of a Room (elizaOS `ChannelType`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ChannelType {

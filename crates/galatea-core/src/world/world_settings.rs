@@ -1,5 +1,5 @@
-//! What a character wants to know of each World it is in, such as where it may greet newcomers. Its
-//! owner or an admin is asked for what is missing, in the conversation.
+//! Settings that a character wants to know of each World it is in, such as where it may greet
+//! newcomers. Its owner or an admin is asked for what is missing, in the conversation.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -13,7 +13,7 @@ pub const MOST_WORLD_SETTINGS: usize = 20;
 pub const LONGEST_WORLD_SETTING: usize = 500;
 /// Longest key, in characters.
 const LONGEST_KEY: usize = 60;
-/// What `UPDATE_SETTINGS` takes by itself.
+/// Values that `UPDATE_SETTINGS` takes by itself.
 const RESERVED: &str = "retention_days";
 
 /// A setting that a character declares. The names of its fields are elizaOS's, apart from `options`.
@@ -21,9 +21,9 @@ const RESERVED: &str = "retention_days";
 pub struct WorldSetting {
     /// Under what it is stored: lower case, with `_` between words.
     pub key: String,
-    /// What people call it.
+    /// Name for people.
     pub name: String,
-    /// What its owner or an admin is asked.
+    /// Question to its owner or an admin.
     pub question: String,
     /// True if it is asked for.
     pub required: bool,

@@ -25,11 +25,11 @@ const PLACES: usize = 8;
 /// The people whom a question names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NamedWords {
-    /// Who they are, at most 16, in the order in which they were given.
+    /// The people, at most 16, in the order in which they were given.
     pub people: Vec<EntityId>,
     /// The names, as the question writes them.
     pub names: Vec<String>,
-    /// Those of the names by which it addresses the agent: it does not ask about these.
+    /// Names by which it addresses the agent: it does not ask about these.
     pub addressed: Vec<String>,
 }
 

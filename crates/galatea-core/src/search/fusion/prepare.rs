@@ -1,5 +1,5 @@
-//! What is embedded: a message and a question, each prepared so that small models do not rank by
-//! the names of speakers.
+//! Texts that are embedded: a message and a question, each prepared so that small models do not
+//! rank by the names of speakers.
 
 use crate::visible::one_line;
 

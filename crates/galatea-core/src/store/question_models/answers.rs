@@ -1,4 +1,4 @@
-//! What is asked, and what the models answered.
+//! The question, and the models' answers.
 
 use crate::{
     clock::Timestamp,
@@ -8,24 +8,24 @@ use crate::{
     store::{self, EmbeddingStore},
 };
 
-/// Where a question is looked for.
+/// Place in which a question is looked for.
 #[derive(Clone, Copy)]
 pub struct Searched<'a> {
     /// The store that has the embeddings.
     pub store: &'a dyn EmbeddingStore,
-    /// Whose memories are searched.
+    /// Agent whose memories are searched.
     pub agents: &'a [AgentId],
     /// The current time.
     pub now: Timestamp,
 }
 
-/// What the models answered.
+/// Answers of the models.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answers {
-    /// One for each model that answered, the present one first. Empty if the vector of the present
-    /// model cannot be compared.
+    /// An embedding for each model that answered, the present one first. Empty if the vector of the
+    /// present model cannot be compared.
     pub answered: Vec<Answered>,
-    /// Which models did not answer, and why.
+    /// Models that did not answer, and the reason.
     pub note: Option<String>,
     /// The calls that were answered, with their texts, for callers that count them themselves.
     pub calls: Vec<(ModelInfo, Vec<String>)>,
@@ -43,7 +43,7 @@ pub struct Answered {
 }
 
 impl Answers {
-    /// As a search takes them.
+    /// The embeddings in the form that a search takes.
     pub fn meanings(&self) -> Vec<store::Meaning> {
         let meaning = |of: &Answered| store::Meaning {
             model: of.model.clone(),

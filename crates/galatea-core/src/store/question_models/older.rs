@@ -22,13 +22,13 @@ use crate::{
     store::OlderEmbeddings,
 };
 
-/// How long the list of older models is used while there are some. The store reads some thousand
+/// Time that the list of older models is used while there are some. The store reads some thousand
 /// rows for it.
 const FRESH: Duration = Duration::from_secs(30);
-/// The same while there are none. The store looks at some thousand rows, which may be those of other
-/// agents until the queue has passed them.
+/// Time that an empty list is used. The store looks at some thousand rows, which may be those of
+/// other agents until the queue has passed them.
 const FRESH_EMPTY: Duration = Duration::from_secs(60);
-/// How long an older model is left alone after it failed. Words and the present model answer
+/// Time that an older model is left alone after it failed. Words and the present model answer
 /// meanwhile.
 const PAUSE: Duration = Duration::from_secs(600);
 /// Concurrent requests. They have permits of their own, so that an old model that hangs does not
@@ -46,7 +46,7 @@ pub(super) struct Older {
     state: Mutex<OlderState>,
 }
 
-/// When a list was read, and the models on it.
+/// Time a list was read, and the models on it.
 type List = (Timestamp, Arc<[OlderEmbeddings]>);
 
 #[derive(Default)]

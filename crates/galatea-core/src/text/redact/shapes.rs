@@ -81,7 +81,8 @@ const IN_QUERIES: [&str; 4] = ["key", "sig", "signature", "auth"];
 const PATHS: [&str; 2] = ["/webhooks/", "/interactions/"];
 /// The path of Slack's incoming webhooks.
 const SLACK_HOOK: &str = "hooks.slack.com/";
-/// How texts of the program write an address with credentials: `postgres://user:password@host`.
+/// Form in which texts of the program write an address with credentials:
+/// `postgres://user:password@host`.
 const EXAMPLE_USER: &str = "user:password";
 /// Without a secret of this length nothing is looked for.
 const SHORTEST: usize = 8;
@@ -151,12 +152,12 @@ fn is_token(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '*')
 }
 
-/// How many bytes from `at` on are made of such characters.
+/// Number of bytes from `at` on that are made of such characters.
 fn run(text: &str, at: usize, takes: fn(char) -> bool) -> usize {
     text[at..].find(|c| !takes(c)).unwrap_or(text.len() - at)
 }
 
-/// How many bytes before `at` are made of such characters.
+/// Number of bytes before `at` that are made of such characters.
 fn run_back(text: &str, at: usize, takes: fn(char) -> bool) -> usize {
     at - text[..at]
         .rfind(|c| !takes(c))
@@ -283,7 +284,7 @@ fn private_keys(text: &str, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// What follows a word that announces credentials: `Bearer …`, `api_key=…`, `"password": "…"`.
+/// Text after a word that announces credentials: `Bearer …`, `api_key=…`, `"password": "…"`.
 fn words(text: &str, found: &mut Vec<Range<usize>>) {
     let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let mut at = 0;

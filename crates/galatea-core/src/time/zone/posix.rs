@@ -70,7 +70,7 @@ pub(super) fn read(text: &str) -> Option<Rule> {
     Some(Rule { standard, summer: Some((summer, change(begins)?, change(ends)?)) })
 }
 
-/// What follows a name: letters, or anything in angle brackets.
+/// Text after a name: letters, or anything in angle brackets.
 fn name(text: &str) -> Option<&str> {
     if let Some(quoted) = text.strip_prefix('<') {
         return quoted.split_once('>').map(|(_, rest)| rest);

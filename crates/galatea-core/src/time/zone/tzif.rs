@@ -5,7 +5,7 @@ use super::posix::{self, Rule};
 /// Length of a header: magic, version, 15 unused bytes, six counts.
 const HEADER: usize = 44;
 
-/// When clocks of a zone are set, and the rule behind the last time.
+/// Times at which clocks of a zone are set, and the rule behind the last time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Table {
     /// Moments in seconds since 1970, and the offset from then on.
