@@ -65,7 +65,7 @@ pub(crate) async fn run(parts: &CommandParts<'_>, turn: &Turn<'_>) -> Result<Don
     })
 }
 
-/// Where the conversation begins afresh: just behind the command, and behind what was said before it
+/// New start of the conversation: just behind the command, and behind what was said before it
 /// but has a later time, since it has the machine's: a button that was pressed, for example, and its
 /// answer. What waits for its own turn was said after the command.
 async fn reset_at(parts: &CommandParts<'_>, turn: &Turn<'_>) -> Result<Timestamp> {
@@ -103,7 +103,8 @@ fn may_rule(turn: &Turn<'_>) -> Result<bool> {
     Ok(standing::owns_agent(turn)? || may_change(turn.room, turn.world, person, identity))
 }
 
-/// The same without owners of the agent, of who wrote a message that has no turn yet.
+/// Rights to change the Room of the author of a message that has no turn yet, without owners of the
+/// agent.
 pub(crate) fn may_change(
     room: &Room,
     world: Option<&World>,

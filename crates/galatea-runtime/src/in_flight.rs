@@ -1,4 +1,4 @@
-//! Which rows this process works on, so that a row found in the store is not claimed twice.
+//! Rows that this process works on, so that a row found in the store is not claimed twice.
 
 use dashmap::DashMap;
 use std::{hash::Hash, sync::Arc};

@@ -28,11 +28,11 @@ use crate::{
     pace,
 };
 
-/// What follows the commit for an event of a batch.
+/// Step after the commit for an event of a batch.
 enum After<'a> {
     /// A mutation has been committed.
     Apply(Mutation),
-    /// Nothing stored has changed but for the message.
+    /// No stored row has changed but for the message.
     Publish(&'a IncomingEvent),
 }
 
@@ -44,21 +44,21 @@ pub(crate) struct Intake {
     pub(crate) store: Arc<dyn Store>,
     /// Time.
     pub(crate) clock: Arc<dyn Clock>,
-    /// Where events go.
+    /// Target of events.
     pub(crate) events: EventBus,
     /// People and places.
     pub(crate) directory: Arc<Directory>,
-    /// Which accounts this process connects.
+    /// Accounts that this process connects.
     pub(crate) ownership: Arc<Ownership>,
-    /// Where messages go.
+    /// Target of messages.
     pub(crate) inbox: Arc<Inbox>,
-    /// How accounts are reached.
+    /// Routes to accounts.
     pub(crate) outbox: Arc<Outbox>,
-    /// How each connector is doing.
+    /// Health of each connector.
     pub(crate) health: DashMap<(Source, Account), Health>,
-    /// How often the store is polled for rows that this process did not write.
+    /// Pause between polls of the store for rows that this process did not write.
     pub(crate) poll: Duration,
-    /// Where the work of an account runs.
+    /// Runner of an account's work.
     pub(crate) tasks: TaskTracker,
     /// Ends polling.
     pub(crate) stop: CancellationToken,
@@ -215,7 +215,7 @@ impl GatewayBackend for Intake {
 }
 
 impl Intake {
-    /// How a connector is doing.
+    /// Health of a connector.
     pub(crate) fn health(&self, source: &Source, account: &Account) -> Health {
         let key = (source.clone(), account.clone());
         self.health.get(&key).map_or(Health::Starting, |health| health.clone())

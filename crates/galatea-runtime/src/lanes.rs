@@ -1,4 +1,4 @@
-//! One ordered queue per key. Items of one lane are handled one after another, lanes run side by
+//! Ordered queues, one per key. Items of one lane are handled one after another, lanes run side by
 //! side.
 //!
 //! Used twice: turns of a Room, and sends to a Room. A lane has a task only while it has items.
@@ -41,7 +41,7 @@ struct Queue<T> {
     spilled_again: bool,
 }
 
-/// What became of a pushed item.
+/// Result of pushing an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pushed {
     /// It waits in memory.
@@ -115,7 +115,7 @@ impl<K: Eq + Hash + Clone + Send + 'static, T: Send + 'static> Lanes<K, T> {
             .collect()
     }
 
-    /// How many lanes have work.
+    /// Number of lanes with work.
     pub(crate) fn active(&self) -> usize {
         self.shared.lock().len()
     }
@@ -129,7 +129,7 @@ impl<K, T> SharedLanes<K, T> {
     }
 }
 
-/// One lane, as its task sees it. Dropping it (also by a panic) frees the lane; items left are
+/// A lane, as its task sees it. Dropping it (also by a panic) frees the lane; items left are
 /// dropped with it and remain in the store.
 pub(crate) struct Lane<K: Eq + Hash, T> {
     key: K,
@@ -140,12 +140,12 @@ pub(crate) struct Lane<K: Eq + Hash, T> {
     closed: AtomicBool,
 }
 
-/// What a lane's task gets.
+/// Next work of a lane's task.
 pub(crate) enum Taken<T> {
     Item(T),
     /// Memory is empty but items spilled: read them back from the store, then take again.
     ReadBack,
-    /// Nothing left: the lane is closed, return now.
+    /// No work is left: the lane is closed, return now.
     Closed,
 }
 
@@ -239,7 +239,7 @@ impl<K: Eq + Hash, T> Lane<K, T> {
             .is_some_and(|queue| queue.spilled && queue.items.is_empty())
     }
 
-    /// How many items wait in memory.
+    /// Number of items that wait in memory.
     pub(crate) fn len(&self) -> usize {
         self.shared.lock().get(&self.key).map_or(0, |queue| queue.items.len())
     }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 
-/// How long a code is good, and a question waits.
+/// Time for which a code is good and a question waits.
 pub(crate) const LIFE: Duration = Duration::from_secs(10 * 60);
 /// Wrong codes of one person in [`LIFE`]: of 31^8 codes, five tries find none.
 const TRIES: u64 = 5;
@@ -34,8 +34,8 @@ pub(crate) struct Code {
     pub(crate) room: RoomId,
 }
 
-/// Whose answer a question waits for. A code alone proves nothing of its sender: a stranger may
-/// have told them to send it.
+/// Side whose answer a question waits for. A code alone proves nothing of its sender: a stranger
+/// may have told them to send it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum LinkStep {
@@ -58,7 +58,7 @@ pub(crate) struct Side {
 pub(crate) struct Question {
     task: TaskId,
     pub(crate) step: LinkStep,
-    /// Whose code it was.
+    /// Owner of the code.
     pub(crate) owner: Side,
     /// The side that sent the code.
     pub(crate) sender: Side,
@@ -162,7 +162,7 @@ fn tries(stored: &Value) -> Option<(u64, Timestamp)> {
 }
 
 impl Side {
-    /// As it stands now.
+    /// The present state.
     pub(crate) async fn of(
         store: &dyn Store,
         agent: AgentId,
@@ -200,7 +200,7 @@ impl Question {
         Self { step: LinkStep::OwnerAsked, word: random(WORD), until: now.plus(LIFE), ..self }
     }
 
-    /// Who is asked now, and the other side.
+    /// The asked side now, and the other side.
     pub(crate) fn sides(&self) -> (&Side, &Side) {
         match self.step {
             LinkStep::SenderAsked => (&self.sender, &self.owner),
@@ -245,7 +245,7 @@ impl Question {
         RequestedChange::SaveTask { task: Box::new(task) }
     }
 
-    /// What makes both sides one person, and ends it.
+    /// Change that makes both sides one person, and ends the question.
     pub(crate) fn link(&self) -> RequestedChange {
         RequestedChange::LinkPeople { question: self.task, entities: self.accounts() }
     }
@@ -255,7 +255,7 @@ impl Question {
         RequestedChange::DeleteTask { task: self.task }
     }
 
-    /// Those that wait for this person, or are about them. One that is too old is among them.
+    /// Questions that wait for this person, or are about them. One that is too old is among them.
     pub(crate) async fn of(
         store: &dyn Store,
         agent: AgentId,
@@ -278,7 +278,7 @@ impl Question {
     }
 }
 
-/// What drops the codes and questions of a person, on both sides.
+/// Changes that drop the codes and questions of a person, on both sides.
 pub(crate) async fn withdraw(
     store: &dyn Store,
     agent: AgentId,

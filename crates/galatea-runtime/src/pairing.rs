@@ -20,7 +20,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use self::admission::{admit, approved_key, random_code};
 
-/// How long a code is good.
+/// Time for which a code is good.
 const LIFE: Duration = Duration::from_secs(60 * 60);
 /// People of one platform who wait at once: ten minutes of [`REPLIES`].
 pub const PLACES: u32 = 2_400;
@@ -48,7 +48,7 @@ pub(crate) async fn is_approved(
     Ok(store.cached(agent, &approved_key(entity), clock.now()).await?.is_some())
 }
 
-/// What a stranger hears.
+/// Answer to a stranger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Welcome {
     /// They wrote the code of an invitation, and are admitted.
@@ -176,13 +176,13 @@ pub struct PendingPairing {
     pub code: String,
     /// The person who asks to be admitted.
     pub entity: EntityId,
-    /// Where they write from.
+    /// Place from which they write.
     pub source: Source,
-    /// As they call themselves.
+    /// Their own name.
     pub name: String,
-    /// When the code ends.
+    /// End of the code.
     pub until: Timestamp,
-    /// When their code was last sent.
+    /// Time at which their code was last sent.
     pub sent_at: Timestamp,
     /// The row of the place.
     row: TaskId,

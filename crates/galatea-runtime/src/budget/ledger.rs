@@ -1,4 +1,4 @@
-//! Who has used how much today, and what is set aside for calls under way. A pure state
+//! Use of today by holder, and reservations for calls under way. A pure state
 //! machine: the caller passes the time and the stored rows.
 //!
 //! A reservation is checked and made in one step, so that however many calls begin at once, what is
@@ -36,7 +36,7 @@ pub(super) const NEARLY: u64 = 80;
 /// A cap of which so much is used that owners should know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Warning {
-    /// Whose cap: Rooms and Worlds share a setting.
+    /// Holder of the cap: Rooms and Worlds share a setting.
     pub(crate) holder: Holder,
     pub(crate) who: Who,
     pub(crate) setting: String,
@@ -55,7 +55,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Those of `keys` whose stored day has to be read: never read, or longer ago than `fresh`
+    /// Keys of `keys` whose stored day has to be read: never read, or longer ago than `fresh`
     /// where other processes add to it.
     pub(super) fn unread<'k>(
         &mut self,
@@ -94,7 +94,7 @@ impl Ledger {
         account.loaded = Some(now);
     }
 
-    /// How many processes answer for this agent.
+    /// Number of processes that answer for this agent.
     pub(super) fn share_with(&mut self, processes: u64) {
         let before = std::mem::replace(&mut self.processes, processes);
         match (before > 1, processes > 1) {
@@ -117,7 +117,7 @@ impl Ledger {
             .all(|key| self.account(key, now).loaded.is_some())
     }
 
-    /// Whether a call fits into every cap; one that is used up holds nothing at all.
+    /// Checks that a call fits into every cap; one that is used up holds nothing at all.
     fn fits(&mut self, case: &Case<'_>, estimate: Spend) -> Result<(), Refusal> {
         for (key, who, cap) in caps(case) {
             // Of a cap that all processes share, and that they have not agreed on, a process uses its
@@ -257,7 +257,7 @@ impl Ledger {
         warnings
     }
 
-    /// Whether a cap is nearly used up, so that the small model answers: which one, and how far.
+    /// Finds a cap that is nearly used up, so that the small model answers: which one, and how far.
     pub(super) fn nearly(&mut self, case: &Case<'_>) -> Option<(Who, String, u64)> {
         let mut nearest = None;
         for (key, who, cap) in caps(case) {
@@ -274,8 +274,8 @@ impl Ledger {
         self.near.values().filter(|warning| warning.day == Day::of(now)).cloned().collect()
     }
 
-    /// Whether to notify a person that a limit is reached: at most once a day for the rate and once
-    /// for the day. The ledger remembers both.
+    /// Decides about notifying a person that a limit is reached: at most once a day for the rate
+    /// and once for the day. The ledger remembers both.
     pub(super) fn notice(&mut self, person: &Holder, passes_soon: bool, now: Timestamp) -> bool {
         let account = self.account(person, now);
         if passes_soon {

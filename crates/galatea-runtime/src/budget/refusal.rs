@@ -1,4 +1,4 @@
-//! Which limit kept a message from being answered, in words, with the one setting that
+//! The limit that kept a message from being answered, in words, with the one setting that
 //! would change it.
 
 use galatea_core::{
@@ -17,7 +17,7 @@ pub(crate) enum Who {
     World,
     Platform,
     Strangers,
-    /// What the agent does beside its answers.
+    /// Work of the agent beside its answers.
     Background,
     Agent,
 }
@@ -84,7 +84,7 @@ impl Refusal {
         matches!(self.why, RefusalReason::Minute(_))
     }
 
-    /// One sentence for `galatea explain`.
+    /// A sentence for `galatea explain`.
     pub(crate) fn reason(&self) -> String {
         let who = self.who.text();
         if let Some(share) = &self.commands {
@@ -154,7 +154,7 @@ impl Refusal {
     }
 }
 
-/// Such as `0.05 USD`.
+/// An amount, like `0.05 USD`.
 pub(crate) fn dollars(micros: u64) -> String {
     let cents = micros.div_ceil(10_000);
     if micros.is_multiple_of(10_000) {

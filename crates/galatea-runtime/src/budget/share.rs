@@ -49,7 +49,7 @@ impl Budget {
         Ok(judged)
     }
 
-    /// Whether a call that was reserved here fits beside what all processes use and reserve.
+    /// Checks that a call that was reserved here fits beside what all processes use and reserve.
     ///
     /// # Errors
     /// Those of the store.

@@ -1,12 +1,12 @@
-//! What a command answers and changes.
+//! Answer and changes of a command.
 
 use galatea_core::{Address, Content, store::RequestedChange};
 
-/// What a command says and changes.
+/// Answer and changes of a command.
 #[derive(Default)]
 pub(crate) struct Done {
     pub(crate) reply: Content,
-    /// What is said in other Rooms.
+    /// Messages for other Rooms.
     pub(crate) notices: Vec<(Address, Content)>,
     pub(crate) effects: Vec<RequestedChange>,
 }

@@ -17,7 +17,7 @@ use super::{
     memory,
 };
 
-/// One export of a person in this time: it may read thousands of rows.
+/// Time for one export of a person: it may read thousands of rows.
 const AGAIN: Duration = Duration::from_secs(3_600);
 /// Memories read at most, the newest.
 const MOST: u32 = 5_000;
@@ -39,7 +39,7 @@ pub(super) async fn run(store: &dyn Store, turn: &Turn<'_>) -> Result<Done> {
     let (agent, person, now) = (turn.agent.identity.id(), turn.message.entity_id, turn.now());
     let key = format!("export:{person}");
     let last = store.cached(agent, &key, now).await?;
-    // The same message again: its turn was cut off.
+    // This message again: its turn was cut off.
     if last.is_some_and(|message| message != json!(turn.message.id)) {
         return Ok(say("You had an export within the last hour. Please ask again later."));
     }
@@ -55,7 +55,7 @@ pub(super) async fn run(store: &dyn Store, turn: &Turn<'_>) -> Result<Done> {
     Ok(Done { reply, ..Done::default() })
 }
 
-/// What was found, and how much of it there was.
+/// Findings, and their number.
 struct Export {
     text: String,
     written: usize,
@@ -101,7 +101,7 @@ async fn collect(store: &dyn Store, turn: &Turn<'_>, most: usize) -> Result<Expo
         head.add(&Record::Link(link))?;
     }
 
-    // What the person said and what was noted of it comes before anything else.
+    // Words of the person and notes of them come before anything else.
     let query = MemoryQuery { entity: Some(person), ..MemoryQuery::new(agent, MOST) };
     let total = store.count_memories(&query).await?;
     let mut newest = store.memories(&query).await?;
@@ -177,8 +177,8 @@ async fn tie_of(
     Ok(known.then_some(tie))
 }
 
-/// What the person may see of these, in their order. Their own messages are theirs wherever they
-/// stand.
+/// Memories of these that the person may see, in their order. Their own messages are theirs
+/// wherever they stand.
 async fn seen(store: &dyn Store, turn: &Turn<'_>, page: &[Memory]) -> Result<Vec<Derived>> {
     let ids: Vec<MemoryId> = page.iter().map(|memory| memory.id).collect();
     let found = store.derived(turn.agent.identity.id(), &ids).await?;

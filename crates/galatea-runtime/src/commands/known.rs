@@ -1,4 +1,4 @@
-//! Which commands this program handles.
+//! Commands that this program handles.
 
 use galatea_core::COMMANDS;
 

@@ -94,7 +94,7 @@ pub(super) async fn end(store: &dyn Store, turn: &Turn<'_>) -> Result<Done> {
     Ok(Done { effects, ..say(reply) })
 }
 
-/// What `/privacy forget me` drops besides, and what it says of the other side.
+/// Codes and questions that `/privacy forget me` drops, and its words about the other side.
 pub(super) async fn forget(
     store: &dyn Store,
     turn: &Turn<'_>,
@@ -172,7 +172,7 @@ async fn redeem(parts: &CommandParts<'_>, turn: &Turn<'_>, sent: &str) -> Result
     Ok(Done { reply: ask(store, &question).await?, effects, ..Done::default() })
 }
 
-/// What the side that is asked reads: with whom it would be one person, on all accounts.
+/// Question to a side: with whom it would be one person, on all accounts.
 async fn ask(store: &dyn Store, question: &Question) -> Result<Content> {
     let (asked, other) = question.sides();
     let (who, all) = (names(store, &[other.entity]).await?, names(store, &other.accounts).await?);

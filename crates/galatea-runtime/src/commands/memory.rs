@@ -27,7 +27,7 @@ const QUOTED: usize = 80;
 const PROFILE: usize = 600;
 /// Profiles looked at for one that holds.
 const PROFILES: usize = 8;
-/// How long the numbers of a list are valid.
+/// Time that the numbers of a list are valid.
 const NUMBERS: Duration = Duration::from_secs(24 * 3_600);
 
 const HOW: &str = "Send /memory forget NUMBER to delete one, /memory correct NUMBER and the right words to correct it. /privacy forget me deletes everything.";

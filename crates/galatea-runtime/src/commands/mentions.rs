@@ -1,5 +1,5 @@
-//! What others said of a person before the person wrote where it was said: these facts are stored
-//! under the name ([`mentioned`]).
+//! Facts that others told of a person before the person wrote where they were told: these facts are
+//! stored under the name ([`mentioned`]).
 
 use galatea_core::{
     AgentIdentity, Derived, Entity, EntityId, MemoryId, MemoryKind, MemoryScope, Result, Room,

@@ -45,7 +45,7 @@ impl Policies {
         own.map(|own| own.suffix.clone()).unwrap_or_default()
     }
 
-    /// When one account answers.
+    /// Conditions under which an account answers.
     ///
     /// # Errors
     /// A setting that cannot be read.

@@ -242,7 +242,7 @@ pub(super) async fn read_lane(inbox: &Inbox, lane: &Lane<RoomId, Claimed>) {
             complete = true;
             break;
         };
-        // Those behind one that is on its way here wait for it.
+        // Rows behind one that is on its way here wait for it.
         let in_flight = if cleared { inbox.in_flight.begin(message.entry.memory.id) } else { None };
         let Some(in_flight) = in_flight else {
             complete = false;

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::directory::Directory;
 
-/// What an event becomes.
+/// Result of converting an event.
 pub(super) enum Converted {
     /// A message with a turn.
     Message(Box<InboxEntry>),
@@ -19,7 +19,7 @@ pub(super) enum Converted {
     Nothing,
 }
 
-/// What an event changes in the store. Pure.
+/// Changes of the store by an event. Pure.
 pub(super) fn convert(
     directory: &Directory,
     info: &ConnectorInfo,

@@ -58,8 +58,8 @@ impl Pauses {
         *own = if own.left(now).is_some() { until.later(*own) } else { until };
     }
 
-    /// When a call of this weight may go out: after its own pause, and a while after those of more
-    /// weight.
+    /// Time at which a call of this weight may go out: after its own pause, and a while after those
+    /// of more weight.
     fn until(self, priority: Priority, now: Timestamp) -> Timestamp {
         let all = [
             (Priority::Answer, self.answers),
@@ -78,7 +78,7 @@ impl Pauses {
     }
 }
 
-/// Where a call goes.
+/// Target of a call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallTarget {
     pub(crate) room: RoomId,
@@ -211,7 +211,7 @@ impl RateGate {
         }
     }
 
-    /// How long some answers still have to wait; none when none has to.
+    /// Remaining wait of some answers; none when none has to.
     pub(crate) fn longest_wait(&self, now: Timestamp) -> Option<Duration> {
         self.answers_wait.lock().unwrap_or_else(PoisonError::into_inner).left(now)
     }

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::lanes::Lane;
 
-/// How far a job came.
+/// Result of a job.
 pub(super) enum SendOutcome {
     /// It has ended, as this on the platform. False when it is given up: what follows it would make
     /// no sense without it.
@@ -66,7 +66,7 @@ pub(super) async fn deliver(
     }
 }
 
-/// One part, as far as it has come. Each step does what the protocol asked for and reports how that
+/// A part and its state. Each step does what the protocol asked for and reports how that
 /// went; the protocol answers with the next step. None when the account is another process's.
 struct Sending<'a> {
     outbox: &'a Outbox,
@@ -74,9 +74,9 @@ struct Sending<'a> {
     rules: Rules,
     job: Job,
     intent: SendIntent,
-    /// When the protocol last heard something; waits are counted from it.
+    /// Time at which the protocol last heard something; waits are counted from it.
     heard: Timestamp,
-    /// What the platform said of the message that arrived.
+    /// Answer of the platform about the message that arrived.
     receipt: Option<Receipt>,
     /// Read-back found it there.
     found_there: bool,
@@ -99,7 +99,7 @@ impl<'a> Sending<'a> {
         }
     }
 
-    /// What to do next, after something happened.
+    /// Next step after an event.
     fn hear(&mut self, event: &DeliveryEvent<'_>) -> Effect {
         self.heard = self.outbox.clock.now();
         let job = &mut self.job;
@@ -192,7 +192,7 @@ impl<'a> Sending<'a> {
             return SendOutcome::Ended { follows: true, remote };
         }
         store_end(self.outbox, self.job, state, &reason(why, self.failure)).await;
-        // What may have arrived lets the others follow.
+        // A part that may have arrived lets the others follow.
         SendOutcome::Ended { follows: state == OutboxState::Ambiguous, remote: None }
     }
 }

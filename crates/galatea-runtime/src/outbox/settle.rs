@@ -98,7 +98,7 @@ async fn write(
             if settlements.is_empty() {
                 break Vec::new();
             }
-            // What was sent must not be forgotten: keep trying while the disk is full or the
+            // A sent part must not be forgotten: keep trying while the disk is full or the
             // database away.
             match store.settle(settlements.clone()).await {
                 Ok(refused) => break refused,

@@ -26,7 +26,7 @@ const LIMITS: BreakerLimits = BreakerLimits {
     probe: ATTEMPT.saturating_add(Duration::from_secs(15)),
 };
 
-/// Which World a Room is in.
+/// World of a Room.
 #[derive(Clone)]
 pub(super) struct Worlds {
     /// Knows the Worlds of Rooms in use.
@@ -39,7 +39,7 @@ pub(super) struct Worlds {
 const LOOK_UP: Duration = Duration::from_secs(2);
 
 impl Worlds {
-    /// None when the Room is not stored. A failure counts as that: the platform then refuses one
+    /// Absent when the Room is not stored. A failure counts as that: the platform then refuses one
     /// more call.
     async fn of(&self, room: RoomId) -> Option<WorldId> {
         let found = self.directory.rooms.world(&*self.store, room);
@@ -94,12 +94,12 @@ impl Stack {
         Self { handler, gate, worlds, breaker, clock }
     }
 
-    /// How its breaker stands.
+    /// State of its breaker.
     pub(crate) fn breaker(&self) -> BreakerState {
         self.breaker.state()
     }
 
-    /// One attempt, unless the permit is withdrawn first.
+    /// Makes one attempt, unless the permit is withdrawn first.
     pub(crate) async fn send(
         &self,
         delivery: &Delivery,
@@ -187,7 +187,7 @@ impl Stack {
         outcome
     }
 
-    /// Whether the platform lets a person say something in a place; not asked while the platform is
+    /// Asks if the platform lets a person say something in a place; not asked while the platform is
     /// known to be away.
     pub(crate) async fn may_speak(&self, address: &Address, person: &RemoteId) -> Result<Speak> {
         if self.breaker.state().phase != Phase::Closed {
@@ -240,7 +240,7 @@ fn settle<T>(permit: Permit<'_>, outcome: &Result<T>, started: Timestamp, now: T
     permit.settle(call, now, rand::random());
 }
 
-/// What a failure says about the platform's health. Refusals of one message say nothing; 429 is the
+/// Meaning of a failure for the platform's health. Refusals of one message say nothing; 429 is the
 /// limiter's.
 fn outcome_of(error: &Error) -> Call {
     match error.kind() {

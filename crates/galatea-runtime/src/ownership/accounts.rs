@@ -43,7 +43,8 @@ impl Keeper {
             for login in all.iter().filter(|login| !is_mine(login)) {
                 agent.connected_elsewhere(&login.source, &login.account);
             }
-            // One that no process holds is taken in place of one that more processes can connect.
+            // An account that no process holds is taken in place of one that more processes can
+            // connect.
             let commonest = mine.iter().filter_map(|(held, _)| place(held)).max();
             all.retain({
                 let able = commonest.and_then(|at| all.get(at)).map_or(0, |login| login.able);
@@ -56,7 +57,7 @@ impl Keeper {
             }
             most = share + 1;
         } else if ownership.is_shared() {
-            // One after another where there are others, so that several agents spread.
+            // Takes them one after another where there are others, so that several agents spread.
             most = mine.len() + 1;
         }
         let parts: Vec<Partition> = all.iter().map(|login| login.part.clone()).collect();
@@ -83,7 +84,7 @@ struct AccountLogin {
     source: Source,
     account: Account,
     part: Partition,
-    /// How many live processes can connect it.
+    /// Number of live processes that can connect it.
     able: usize,
 }
 

@@ -31,7 +31,7 @@ impl LeaseTerm {
     pub(super) fn extend(&self, asked: Duration, ttl: Duration) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = asked.saturating_add(ttl);
     }
-    /// What is left of it; none when it is over.
+    /// Time left; none when it is over.
     pub(super) fn left(&self) -> Option<Duration> {
         let until = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         until.checked_sub(steady()).filter(|left| !left.is_zero())
@@ -132,7 +132,7 @@ impl LeaseGuard {
         }
     }
 
-    /// The same for a connector: whether something may go out now.
+    /// Permit of a connector to send something now.
     pub(crate) fn send_permit(&self) -> SendPermit {
         if self.0.is_none() {
             return SendPermit::always();
@@ -187,7 +187,7 @@ impl LeaseGuard {
 pub(crate) struct WeakLease(Option<Weak<HeldLease>>);
 
 impl WeakLease {
-    /// None once the last guard is dropped.
+    /// Absent once the last guard is dropped.
     pub(crate) fn get(&self) -> Option<LeaseGuard> {
         match &self.0 {
             Some(held) => held.upgrade().map(|held| LeaseGuard(Some(held))),

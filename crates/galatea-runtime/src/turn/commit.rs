@@ -82,7 +82,7 @@ async fn store(engine: &Engine, record: TurnRecord) -> Result<()> {
         && let Err(error) =
             unknown_outcome::resolve(&*engine.store, &*engine.clock, error, turn, first).await
     {
-        // Nothing of it is stored, but it was used.
+        // Use without a stored turn.
         engine.budget.keep(usage.into_iter().map(without_answers).collect());
         return Err(error);
     }
@@ -99,7 +99,7 @@ fn apply(engine: &Engine, effects: &[RequestedChange]) {
     }
 }
 
-/// What is left of usage when its turn is not committed: the turn is made again, and counts its
+/// Rest of the usage when its turn is not committed: the turn is made again, and counts its
 /// answers then.
 fn without_answers(row: UsageRow) -> UsageRow {
     UsageRow { amount: Amount { answers: 0, ..row.amount }, ..row }

@@ -49,18 +49,18 @@ impl TurnPlace {
     }
 }
 
-/// One turn: the message, those answered together with it, where, and how to reach it.
+/// A turn: the message, those answered together with it, where, and how to reach it.
 pub(crate) struct TurnContext {
     pub(crate) turn: TurnId,
     pub(crate) info: Arc<RoomInfo>,
     pub(crate) route: Arc<Route>,
-    /// What is answered; the last when several are.
+    /// Message that is answered; the last when several are.
     pub(crate) message: Waiting,
     /// Answered together with it, oldest first.
     pub(crate) merged: Vec<Waiting>,
     /// Found on the way and not to be answered, each with its own verdict.
     pub(crate) passed: Vec<(Waiting, Verdict)>,
-    /// What the gate decided; the turn adds its own steps to a copy.
+    /// Decision of the gate; the turn adds its own steps to a copy.
     pub(crate) verdict: Verdict,
     /// A model still has to say whether to answer.
     pub(crate) ask: bool,
@@ -118,7 +118,7 @@ impl TurnContext {
         }
     }
 
-    /// Where a cap is nearly used up, the small model answers.
+    /// If a cap is nearly used up, the small model answers.
     pub(crate) fn save(&mut self, budget: &Budget) {
         if let Some(why) = budget.thrift(&self.meter.visit) {
             self.models.large = Arc::clone(&self.models.small);
@@ -198,7 +198,7 @@ impl TurnContext {
         let shown = engine.state.beginnings.shown(self.info.room.id, &recent, itself, most, tokens);
         earlier =
             recent.drain(..shown.from).next_back().map(|memory| memory.created_at).or(earlier);
-        // What the store has before these was not read.
+        // True if earlier messages of the store were not read.
         let unread =
             || Some(Timestamp(recent.first().filter(|_| more)?.created_at.0.saturating_sub(1)));
         self.earlier = earlier.or_else(unread);
@@ -209,8 +209,8 @@ impl TurnContext {
         Ok(())
     }
 
-    /// What the current messages reply to, where the platform gave only the message's id; and what
-    /// is known of its files.
+    /// Adds the messages that the current ones reply to, where the platform gave only the id; and
+    /// what is known of its files.
     async fn look_up_quotes(&mut self, store: &dyn Store, itself: EntityId) {
         let recent = std::mem::take(&mut self.recent);
         let mut found: Vec<Arc<Memory>> = Vec::new();

@@ -34,7 +34,7 @@ pub(crate) fn evaluate(case: &Case<'_>) -> Judged {
     }
 }
 
-/// What was to be answered, where it is known that nothing can be said there: no model is asked for
+/// Ends a message in a place where nothing can be said: no model is asked for
 /// it.
 pub(crate) fn barred(judged: Judged, why: impl FnOnce() -> Option<Error>) -> Judged {
     let (Judged::Answer(verdict) | Judged::Ask(verdict)) = &judged else { return judged };

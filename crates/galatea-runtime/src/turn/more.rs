@@ -130,7 +130,7 @@ const POLITE: &[&str] = &[
     "請",
 ];
 
-/// How a message stands to what is held back in its Room.
+/// Relation of a message to answers held back in its Room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum More {
     /// It does not ask for it.
@@ -143,7 +143,7 @@ pub(super) enum More {
     Gone,
 }
 
-/// Whether a message asks for the rest of an answer.
+/// Finds out if a message asks for the rest of an answer.
 pub(super) fn asked(
     character: &Character,
     waiting: &Waiting,

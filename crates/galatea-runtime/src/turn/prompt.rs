@@ -43,7 +43,7 @@ pub(crate) const SILENT: &[&str] = &["IGNORE", "NONE"];
 /// Names of a character's template for an answer.
 const MESSAGE_HANDLER: [&str; 2] = ["messageHandlerTemplate", "messageHandler"];
 
-/// What the model reads for one decision.
+/// Prompt for one decision of the model.
 pub(super) enum Prompt {
     /// The messages alone, for a script.
     Bare,
@@ -99,7 +99,7 @@ impl Prompt {
                 draft
             }
             Self::BuiltIn => {
-                // The same tools as in the previous call, also if the model only reports what they
+                // Equal tools as in the previous call, also if the model only reports what they
                 // did: a request without them would share no prefix with any other.
                 let tools = if info.tools { tools(turn) } else { Vec::new() };
                 let RenderedConversation { messages, waiting, about } = conversation::render(turn);
@@ -117,7 +117,7 @@ fn what_was_done(results: &[String]) -> String {
     )
 }
 
-/// How often this conversation asks the model, by its recent messages.
+/// Pace at which this conversation asks the model, by its recent messages.
 fn pace(turn: &Turn<'_>) -> Pace {
     let age = |memory: &Memory| turn.message.created_at.since(memory.created_at);
     let own = turn.agent.identity.entity();
@@ -170,7 +170,7 @@ fn rendered(turn: &Turn<'_>, prompt: String) -> Draft {
     Draft { sections, messages: vec![ChatMessage::user(prompt)], waiting: 1, ..Draft::default() }
 }
 
-/// How people's messages read where several talk; see [`conversation`].
+/// Form of people's messages where several talk; see [`conversation`].
 const NAMED: &str = "Each message of a person begins with the name of who wrote it, and its further lines are indented.";
 /// The section of what the messages to be answered refer to.
 const ABOUT: &str = "what the messages refer to";

@@ -12,7 +12,7 @@ use crate::{
     config::Rate,
 };
 
-/// What is checked of a message before it is answered.
+/// Checks of a message before it is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::budget) enum Ask {
     /// An answer: every limit, and it is counted.
@@ -86,7 +86,7 @@ impl Ledger {
     }
 }
 
-/// Whether a rate leaves an answer.
+/// Checks that a rate leaves an answer.
 fn fits_answers(
     account: &mut LedgerAccount,
     case: &Case<'_>,
@@ -104,7 +104,7 @@ fn fits_answers(
     }
 }
 
-/// Whether the share of commands leaves one.
+/// Checks that the share of commands leaves an answer.
 fn fits_commands(
     account: &mut LedgerAccount,
     case: &Case<'_>,

@@ -1,4 +1,4 @@
-//! What processes that share the limits tell each other. The ledger says what this process uses and
+//! Messages between processes that share the limits. The ledger says what this process uses and
 //! reserves, takes in what all do, and judges an admission again with that.
 
 use galatea_core::{
@@ -20,7 +20,7 @@ use crate::{
 /// Microseconds of a minute.
 const MINUTE: i64 = 60_000_000;
 
-/// What all used, as it stood when one admission was counted: those that came later at the same
+/// Use of all, as it stood when one admission was counted: those that came later at the same
 /// moment are not in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::budget) struct SharedPlace {
@@ -69,7 +69,7 @@ impl Ledger {
         all
     }
 
-    /// What this process has to tell of a holder.
+    /// News of a holder that this process has to tell.
     pub(in crate::budget) fn tell(
         &mut self,
         holder: &Holder,
@@ -188,7 +188,7 @@ impl Ledger {
         }
     }
 
-    /// Whether what is reserved here fits beside what the others use and reserve.
+    /// Checks that the reservation of this process fits beside what the others use and reserve.
     pub(in crate::budget) fn still_fits(&mut self, case: &Case<'_>) -> Result<(), Refusal> {
         for (holder, who, cap) in caps(case) {
             let account = self.account(&holder, case.now);

@@ -13,12 +13,12 @@ pub(crate) struct Journal<'a> {
     store: &'a dyn Store,
     /// The first message it answers, which is the same in every run.
     message: MemoryId,
-    /// What earlier runs have left; read once, before the first such action.
+    /// Steps of earlier runs; read once, before the first such action.
     left: Option<Vec<JournalStep>>,
     next: u32,
 }
 
-/// What the journal holds of an action that is about to run.
+/// Entry of the journal for an action that is about to run.
 pub(crate) enum Recorded {
     /// An earlier run has done it, and this came of it.
     Done(Box<ActionResult>),
@@ -38,7 +38,7 @@ impl<'a> Journal<'a> {
         }
     }
 
-    /// What is known of this action; new ones are noted down as begun.
+    /// Entry of this action; new ones are noted down as begun.
     pub(crate) async fn begin(
         &mut self,
         turn: &Turn<'_>,
@@ -54,8 +54,8 @@ impl<'a> Journal<'a> {
         };
         let input = hash(planned)?;
         let left = self.left.insert(left);
-        // The same call twice in one plan is two steps, so each of an earlier run stands for one of
-        // this.
+        // A call that stands twice in one plan is two steps, so each of an earlier run stands for
+        // one of this.
         if let Some(at) =
             left.iter().position(|step| step.action == planned.name && step.input == input)
         {

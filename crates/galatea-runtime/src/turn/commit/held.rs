@@ -10,13 +10,13 @@ use std::time::Duration;
 
 /// Key of a Room's metadata.
 const KEY: &str = "continued";
-/// How long the rest of an answer can be asked for.
+/// Time for which the rest of an answer can be asked for.
 const LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Most people of a Room for whom something is held back; the oldest is dropped.
 const MOST_PEOPLE: usize = 16;
 /// Most answers of one turn that are held back.
 const MOST_ANSWERS: usize = 8;
-/// What the button that asks for the rest carries in front of the memory's id.
+/// Prefix of the memory's id in the button that asks for the rest.
 const BUTTON: &str = "more:";
 
 /// An answer that goes on. The words are in its memory.
@@ -44,7 +44,7 @@ impl Continuation {
     }
 }
 
-/// What is held back for one person in a Room.
+/// Answers held back for one person in a Room.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Held {

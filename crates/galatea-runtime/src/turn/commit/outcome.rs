@@ -1,18 +1,18 @@
-//! What a turn came to, before it is committed.
+//! Outcome of a turn, before it is committed.
 
 use galatea_core::{ActionResult, Address, Content, store::RequestedChange};
 
 use super::held::Continuation;
 use crate::commands::Done;
 
-/// What a turn came to, before it is committed.
+/// Outcome of a turn, before it is committed.
 #[derive(Default)]
 pub(crate) struct Outcome {
-    /// What to say here, in order.
+    /// Messages for this Room, in order.
     pub(crate) replies: Vec<Content>,
     /// The rest of earlier answers, to be gone on with.
     pub(crate) resumed: Vec<(Content, Continuation)>,
-    /// What to say elsewhere.
+    /// Messages for other Rooms.
     pub(crate) elsewhere: Vec<(Address, Content)>,
     /// Notices elsewhere, which are not remembered.
     pub(crate) notices: Vec<(Address, Content)>,

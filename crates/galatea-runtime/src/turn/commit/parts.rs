@@ -30,7 +30,7 @@ pub(crate) struct AnswerParts<'a> {
 }
 
 impl<'a> AnswerParts<'a> {
-    /// None yet. Of answers at most so many parts are said at once.
+    /// Starts without rows. `most` bounds the parts of an answer that are said at once.
     pub(crate) fn new(
         outbox: &'a Outbox,
         turn: TurnId,

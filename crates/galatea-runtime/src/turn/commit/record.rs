@@ -213,7 +213,7 @@ impl<'a> RecordBuilder<'a> {
     }
 }
 
-/// How many of these messages are answered.
+/// Number of these messages that are answered.
 fn answers(finished: &[(Waiting, Verdict)]) -> u64 {
     let answered = finished.iter().filter(|(_, verdict)| {
         matches!(verdict.decision, Decision::Answer | Decision::Merged | Decision::Command)

@@ -49,8 +49,8 @@ impl Unanswered {
                 format!("I do not answer this: {reason}.")
             }
         };
-        // What the agent's own questions and long answers offer is pressed once. Buttons of plugins in
-        // groups may be for several people.
+        // A button of the agent's own questions and long answers is pressed once. Buttons of
+        // plugins in groups may be for several people.
         let pressed = entry.envelope.pressed.as_deref();
         let carried_out = matches!(verdict.decision, Decision::Answer | Decision::Command)
             && verdict.steps.iter().all(|step| step.outcome != StepOutcome::Skip);

@@ -30,11 +30,11 @@ pub(crate) struct RefusedMessage {
     /// With the limit noted.
     pub(crate) verdict: Verdict,
     pub(crate) visit: Visit,
-    /// None for the queue share and for repeats, which get no notice.
+    /// Absent for the queue share and for repeats, which get no notice.
     pub(crate) refusal: Option<Refusal>,
 }
 
-/// Which limit keeps the first message from being answered, if one does; a message that is let
+/// Limit that keeps the first message from being answered, if one does; a message that is let
 /// through is counted.
 ///
 /// # Errors
@@ -61,7 +61,7 @@ pub(crate) async fn refusal(
             }
             (verdict, budget.admit(visit).await?)
         }
-        // Nothing is said to one of a code that does not wait, and each code waits for one answer to
+        // No answer goes to a code that does not wait, and each code waits for one answer to
         // an action that was counted.
         Judged::Command(_) if is_confirmation(first) => return Ok(None),
         Judged::Command(verdict) => {

@@ -27,7 +27,7 @@ pub(crate) struct Judge<'a> {
     author: EntityId,
     /// The owner has approved them.
     approved: bool,
-    /// What people call the account there, besides the character's name.
+    /// Names of the account there, besides the character's name.
     own_names: Vec<String>,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Judge<'a> {
         gate::is_listed(&self.place.policy, &message.entry.envelope) || self.is_paired(message)
     }
 
-    /// The same person wrote it as the first message.
+    /// True if the author of the first message wrote it.
     pub(crate) fn is_authors(&self, message: &Waiting) -> bool {
         message.entry.memory.entity_id == self.author
     }
@@ -70,13 +70,13 @@ impl<'a> Judge<'a> {
         self.approved && self.is_authors(message)
     }
 
-    /// How a message stands to what is held back in the Room.
+    /// Relation of a message to answers held back in the Room.
     pub(crate) fn more(&self, message: &Waiting) -> More {
         let character = &self.engine.view.character;
         more::asked(character, message, &self.place.info, self.engine.clock.now())
     }
 
-    /// Whether to answer a message.
+    /// Decides about answering a message.
     pub(crate) fn evaluate(&self, message: &Waiting) -> Judged {
         let Self { engine, place: TurnPlace { info, route, policy }, .. } = self;
         let judged = gate::evaluate(&Case {

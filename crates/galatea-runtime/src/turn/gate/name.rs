@@ -1,4 +1,4 @@
-//! Whether a message calls the agent by name, or merely contains it.
+//! Decides if a message calls the agent by name, or merely contains it.
 
 mod forms;
 #[cfg(test)]

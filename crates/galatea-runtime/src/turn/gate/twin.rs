@@ -11,17 +11,17 @@ use std::time::Duration;
 
 use crate::turn::{context::TurnPlace, engine::Engine, gate::Judged, message::Waiting};
 
-/// How much later than the other account the first one may store its copy. Platforms send an event to
-/// all connections within a second.
+/// Time by which the first account may store its copy later than the other. Platforms send an event
+/// to all connections within a second.
 const TOGETHER: Duration = Duration::from_secs(2);
-/// How much later a copy that was stored in time may become visible: a commit is under way.
+/// Time after which a copy that was stored in time may become visible: a commit is under way.
 const COMMIT: Duration = Duration::from_millis(500);
 /// Pause between two looks.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Copies of one second that are looked at: dates of Telegram have seconds.
 const COPIES: u32 = 20;
 
-/// What another account does with its copy of a message.
+/// Treatment of its copy of a message by another account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Theirs {
     /// It answers it, or has.

@@ -35,7 +35,7 @@ const EARLIER_FILES: usize = 16_000;
 const BEGINNING: usize = 200;
 /// Begins each further line of a message where several people talk.
 const INDENT_LINE: &str = "\n  ";
-/// What stands first where the agent spoke first: a conversation begins on the other side.
+/// First message where the agent spoke first: a conversation begins on the other side.
 pub(crate) const OPENING: &str = "(The conversation so far.)";
 /// The words of a message that only refers to another.
 const WITHOUT_WORDS: &str = "(no words)";
@@ -43,9 +43,9 @@ const WITHOUT_WORDS: &str = "(no words)";
 /// A conversation as a model reads it.
 pub(crate) struct RenderedConversation {
     pub(crate) messages: Vec<ChatMessage>,
-    /// How many of the last ones wait for an answer.
+    /// Number of the last messages that wait for an answer.
     pub(crate) waiting: usize,
-    /// What the messages to be answered refer to, and when the talk paused: sentences for this prompt
+    /// References of the messages to be answered, and pauses of the talk: sentences for this prompt
     /// only.
     pub(crate) about: String,
 }
@@ -142,7 +142,7 @@ struct Renderer {
 }
 
 impl Renderer {
-    /// One person's message; none when there is nothing to read.
+    /// Message of one person; none when there is nothing to read.
     fn said(&self, memory: &Memory, words: &str) -> Option<String> {
         let content = &memory.content;
         let forwarded = content.extra.get("forwardedFrom").and_then(|name| name.as_str());
@@ -176,7 +176,7 @@ impl Renderer {
         Some(attributed)
     }
 
-    /// What stands apart from the messages.
+    /// Sentences that stand apart from the messages.
     fn about(
         &self,
         turn: &Turn<'_>,
@@ -208,7 +208,7 @@ impl Renderer {
         paused.into_iter().chain(replies).collect::<Vec<_>>().join(" ")
     }
 
-    /// What a message replies to, unless that stands right before it.
+    /// Quote of the message replied to, unless that stands right before it.
     fn reply(&self, memory: &Memory, before: Option<MemoryId>) -> Option<String> {
         let content = &memory.content;
         let quote = content.quotes.iter().find(|quote| quote.kind == QuoteKind::Reply)?;
@@ -232,7 +232,7 @@ impl Renderer {
     fn author(&self, quote: &Quote, shown: Option<EntityId>) -> String {
         match (quote.own, shown, quote.by.as_deref().map(speakers::display)) {
             (true, ..) => "you".to_owned(),
-            // As the message itself is shown.
+            // The form in which the message itself is shown.
             (_, Some(author), _) => self.speakers.name(author),
             (_, _, Some(name)) if !name.is_empty() => name,
             _ => "someone".to_owned(),
@@ -253,7 +253,7 @@ impl Renderer {
     }
 }
 
-/// What a message says, with its files; `left` is what is left for these, of which each has its
+/// Words of a message, with its files; `left` is what is left for these, of which each has its
 /// beginning in any case.
 fn words_of<'a>(memory: &'a Memory, left: &mut usize) -> Cow<'a, str> {
     let mut words = question(memory);
@@ -293,7 +293,7 @@ fn first(texts: [&String; 3]) -> &str {
     texts.into_iter().find(|text| !text.is_empty()).map_or("", String::as_str)
 }
 
-/// What is asked: the words, without `/ask`.
+/// The question: the words, without `/ask`.
 fn question(memory: &Memory) -> Cow<'_, str> {
     let text = visible(&memory.content.text);
     let text = match text {

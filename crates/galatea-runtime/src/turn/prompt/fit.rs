@@ -21,23 +21,23 @@ const OWN: u64 = 250;
 const SYSTEM: (u64, u64) = (6, 10);
 /// Part of the conversation's room that one earlier message may take.
 const ONE: u64 = 3;
-/// What stands first where something was left out.
+/// First line where something was left out.
 const LEFT_OUT: &str = "(Earlier messages are not shown.)";
 
 /// A part of the instructions.
 #[derive(Debug, Clone)]
 pub(crate) struct DraftSection {
-    /// What it is, for the verdict.
+    /// Name, for the verdict.
     pub(crate) name: String,
     /// Its text.
     pub(crate) text: String,
     /// The answer would not be the character's without it.
     pub(crate) needed: bool,
-    /// Where it stands.
+    /// Position.
     pub(crate) place: SectionPlace,
 }
 
-/// Where a section stands. A provider charges little for the beginning that a request has in common
+/// Position of a section. A provider charges little for the beginning that a request has in common
 /// with the one before, so what changes less often stands in front.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SectionPlace {
@@ -51,7 +51,7 @@ pub(crate) enum SectionPlace {
     Notes,
 }
 
-/// How often a conversation asks the model.
+/// Pace at which a conversation asks the model.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Pace {
     /// It goes on quickly, so that the provider may still have its beginning cached.
@@ -61,7 +61,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// What is stored for an hour costs Anthropic's customers 2 instead of 1.25 times the price of
+    /// Text stored for an hour costs Anthropic's customers 2 instead of 1.25 times the price of
     /// reading it, and is read for a tenth (Anthropic, "Prompt caching"): it pays when one of two
     /// further requests comes within the hour and not within five minutes.
     fn cache_instructions(self) -> CacheFor {
@@ -80,9 +80,9 @@ pub(crate) struct Draft {
     pub(crate) sections: Vec<DraftSection>,
     /// The conversation, oldest first.
     pub(crate) messages: Vec<ChatMessage>,
-    /// How many of the last ones wait for an answer.
+    /// Number of the last messages that wait for an answer.
     pub(crate) waiting: usize,
-    /// When the next request that begins alike is expected.
+    /// Time at which the next request that begins alike is expected.
     pub(crate) pace: Pace,
     /// Tools.
     pub(crate) tools: Arc<Vec<ToolSpec>>,
@@ -94,7 +94,7 @@ pub(crate) struct Fitted {
     pub(crate) request: TextRequest,
     /// Its tokens as they are estimated, before they are scaled.
     pub(crate) estimate: u64,
-    /// What was left out of it, for people.
+    /// Parts that were left out, for people.
     pub(crate) left_out: Vec<String>,
     /// It holds the question. Without it, it must not be sent.
     pub(crate) asks: bool,
@@ -127,12 +127,12 @@ pub(crate) fn fit(draft: Draft, budget: PromptBudget) -> Fitted {
     Fitted { left_out: notes, ..fitted }
 }
 
-/// What is kept of the instructions.
+/// Part of the instructions that is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keep {
     /// Their share.
     All,
-    /// What the question leaves.
+    /// Room that the question leaves.
     Question,
 }
 
@@ -241,8 +241,8 @@ fn instructions(
         let over = size(&kept) - most;
         let Some(longest) = kept.iter_mut().max_by_key(|section| section.text.len()) else { break };
         let own = budget.of(&longest.text);
-        // What cannot be cut to less is sent as it is: the model may count less. The question has
-        // to fit, though.
+        // A text that cannot be cut to less is sent as it is: the model may count less. The
+        // question has to fit, though.
         let least = if keep == Keep::Question { 0 } else { own / 4 };
         if own < 64 && keep == Keep::All {
             break;
@@ -316,7 +316,8 @@ fn is_opening(message: &ChatMessage) -> bool {
         && matches!(message.parts.as_slice(), [ChatPart::Text { text }] if text == OPENING)
 }
 
-/// What waits for an answer: all of it, each cut to the same length when it is too much together.
+/// Messages that wait for an answer: all of it, each cut to the same length when it is too much
+/// together.
 fn level(
     waiting: &[ChatMessage],
     room: u64,

@@ -1,4 +1,4 @@
-//! What a turn knows of the talk that an answer belongs to.
+//! Facts of a turn about the talk that an answer belongs to.
 
 use galatea_core::{Memory, Speakers, Turn, speakers::name_in};
 

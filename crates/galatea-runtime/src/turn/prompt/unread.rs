@@ -47,7 +47,8 @@ impl Unread {
     }
 }
 
-/// How an attachment was not read (`not seen`), and why; none where it was, or where nothing tried.
+/// Way in which an attachment was not read (`not seen`), and the reason; none where it was, or
+/// where nothing tried.
 pub(crate) fn reason(media: &Media) -> Option<(&str, &str)> {
     let found = media.description.split_once(": ")?;
     [NOT_UNDERSTOOD, NOT_SEEN, NOT_READ].contains(&found.0).then_some(found)

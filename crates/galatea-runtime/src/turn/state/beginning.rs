@@ -12,7 +12,7 @@ const ROOMS: u64 = 4096;
 /// Messages that are shown whatever their length, as far as the model takes them: four questions with
 /// their answers.
 const LEAST: usize = 8;
-/// Where these alone take more than the tokens, as many more are shown before the beginning moves,
+/// If these alone take more than the tokens, as many more are shown before the beginning moves,
 /// so that it does not move with each message.
 const GROWTH: usize = 4;
 /// Part of the tokens that leaves at once: what stays is half full.
@@ -25,12 +25,13 @@ const FRAME: u64 = 8;
 /// The beginnings of the Rooms' conversations. A restart forgets them.
 pub(crate) struct Beginnings(Cache<RoomId, MemoryId>);
 
-/// Which part of a Room's recent messages a prompt shows.
+/// Part of a Room's recent messages that a prompt shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ShownBeginning {
     /// The index of the first one.
     pub(crate) from: usize,
-    /// How many of those from there leave when as many are shown as may be; 0 while that is not near.
+    /// Number of messages from there that leave when as many are shown as may be; 0 while that is
+    /// not near.
     pub(crate) leaving: usize,
 }
 
@@ -40,7 +41,7 @@ impl Beginnings {
         Self(Cache::new(ROOMS))
     }
 
-    /// Which of the Room's recent messages (oldest first, at most `most`) are shown. Where they are
+    /// The Room's recent messages (oldest first, at most `most`) that are shown. Where they are
     /// as many and the beginning is none of them, a new one leaves half: room to grow. Where
     /// they take more than `tokens`, the first of them leave that take half of these. A conversation
     /// begins with what a person said, where `own` is the agent.
@@ -52,7 +53,7 @@ impl Beginnings {
         most: usize,
         tokens: Option<u64>,
     ) -> ShownBeginning {
-        // What its files say is shown in part, by a rule of its own.
+        // The words of its files are shown in part, by a rule of its own.
         let message = |memory: &Arc<Memory>| ShownMessage {
             id: memory.id,
             size: FRAME + Family::Other.text(&memory.content.text),
@@ -108,9 +109,9 @@ fn new_index(messages: usize, most: usize) -> usize {
     if messages < most { 0 } else { messages.saturating_sub(most.div_ceil(2)) }
 }
 
-/// How many of the messages shown, from the oldest, leave next, if that is near: by their number or
-/// by their tokens, whichever limit is nearer. The number stays the same until they have left, so that
-/// they are summarised once.
+/// Number of the shown messages, from the oldest, that leave next, if that is near: by their number
+/// or by their tokens, whichever limit is nearer. The number stays the same until they have left,
+/// so that they are summarised once.
 fn leaving(shown: &[ShownMessage], most: usize, tokens: Option<u64>) -> usize {
     // The message that is answered is shown as well.
     let count = shown.len() + 1;
@@ -137,12 +138,12 @@ fn exceeds(said: &[ShownMessage], tokens: u64) -> bool {
     said.len() > LEAST && taken > tokens && grown
 }
 
-/// Those that are shown in any case.
+/// Messages that are shown in any case.
 fn newest(said: &[ShownMessage]) -> &[ShownMessage] {
     &said[said.len().saturating_sub(LEAST)..]
 }
 
-/// How many leave now: at least one, and none of the newest.
+/// Number of messages that leave now: at least one, and none of the newest.
 fn step(said: &[ShownMessage], tokens: u64) -> usize {
     let most = said.len().saturating_sub(LEAST).max(1);
     if sum(newest(said)) > tokens { most } else { half(said, tokens).clamp(1, most) }

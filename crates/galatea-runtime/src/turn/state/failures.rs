@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Failures in a row after which an agent counts as failing. A single bad request, or an outage of
 /// seconds, is over by then.
 const IN_A_ROW: u32 = 3;
-/// The same for failures that one person's questions may cause, such as those that a filter
+/// Limit for failures that one person's questions may cause, such as those that a filter
 /// withholds.
 const BY_A_PERSON: u32 = 5;
 

@@ -16,7 +16,7 @@ impl Default for Hops {
 }
 
 impl Hops {
-    /// So many answers in this Room.
+    /// Number of answers in this Room.
     pub(crate) fn of(&self, room: RoomId) -> u32 {
         self.0.get(&room).unwrap_or(0)
     }

@@ -1,4 +1,4 @@
-//! Which failure notice an agent shows, and how often a Room reads one.
+//! Failure notices of an agent, and the pause between them in a Room.
 
 use galatea_core::{Error, ErrorKind, RoomId, Timestamp, model::WITHHELD_CODE};
 use moka::sync::Cache;
@@ -11,10 +11,10 @@ const PAUSE: Duration = Duration::from_secs(600);
 /// Rooms of which it is known when they last read a failure notice.
 const ROOMS: u64 = 4096;
 
-/// What a Room reads when the model withholds an answer, unless the operator configured a text.
+/// Text for a Room when the model withholds an answer, unless the operator configured a text.
 const WITHHELD: &str = "Sorry, my language model does not answer this.";
 
-/// What a Room reads when a message is longer than the model takes.
+/// Text for a Room when a message is longer than the model takes.
 const TOO_LONG: &str =
     "Sorry, this message is too long for my language model. Please try a shorter one.";
 

@@ -39,11 +39,11 @@ struct QuietRooms<T> {
 }
 
 struct WaitingLook<T> {
-    /// None while the Room is evaluated and nothing new was answered.
+    /// Absent while the Room is evaluated and nothing new was answered.
     newest: Option<T>,
     turns: u32,
     since: Timestamp,
-    /// When the Room is quiet, if nothing more is answered.
+    /// Time at which the Room is quiet, if nothing more is answered.
     quiet: Deadline,
     /// Wakes the Room's task when the Room is too busy to wait any longer. Other turns do not wake it.
     busy: Arc<Notify>,
@@ -156,7 +156,8 @@ impl<T> Watch<T> {
         self.shared.lock().get_mut(&self.room)?.take(clock.now())
     }
 
-    /// How long the Room still has to be quiet. None if it was long enough, or if the Room is busy.
+    /// Time for which the Room still has to be quiet. None if it was long enough, or if the Room is
+    /// busy.
     fn left(&self, clock: &dyn Clock) -> Option<Duration> {
         let rooms = self.shared.lock();
         let now = clock.now();

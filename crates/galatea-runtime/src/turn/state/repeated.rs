@@ -12,7 +12,7 @@ use crate::{
     turn::message::{Claimed, Waiting},
 };
 
-/// How long what a group was shown is not shown there again: it still stands among its newest
+/// Time for which a group is not shown the same again: it still stands among its newest
 /// messages.
 const PAUSE: Duration = Duration::from_secs(60);
 /// Rooms of which it is known when they were shown something.
@@ -20,7 +20,7 @@ const ROOMS: u64 = 4096;
 /// Repeats that are finished together with one command.
 const AT_ONCE: usize = 100;
 
-/// When each group was last shown the answer to a command that is the same for everybody.
+/// Time at which each group was last shown the answer to a command that is the same for everybody.
 pub(crate) struct ShownCommands(Cache<(RoomId, String), Timestamp>);
 
 impl Default for ShownCommands {

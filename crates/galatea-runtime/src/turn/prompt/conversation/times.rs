@@ -1,4 +1,4 @@
-//! When what was said: sentences about the pauses of a talk. Pure.
+//! Times of messages: sentences about the pauses of a talk. Pure.
 
 use galatea_core::{Timestamp, Zone, zone::Local};
 use std::time::Duration;
@@ -24,7 +24,7 @@ impl<'a> Times<'a> {
         Self { zone, now: zone.local(now) }
     }
 
-    /// When the messages shown were written, if there was a pause between them or it was not today;
+    /// Times of the shown messages, if there was a pause between them or it was not today;
     /// `asked` is the time of the first one that waits for an answer.
     pub(super) fn told<'t>(
         &self,

@@ -5,12 +5,12 @@ use galatea_core::{
     tokens::{Family, Scale},
 };
 
-/// What a prompt may take.
+/// Budget of a prompt.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PromptBudget {
-    /// How the model counts.
+    /// Counting of the model.
     pub(crate) family: Family,
-    /// How its counts compare to the estimate.
+    /// Ratio of its counts to the estimate.
     pub(crate) scale: Scale,
     /// Tokens of the whole request; none when nothing is known.
     pub(crate) tokens: Option<u64>,
