@@ -26,17 +26,17 @@ use crate::{
 
 /// Entries in a cache before it is cleared and filled again: about a megabyte.
 const ROOMS: usize = 20_000;
-/// How long a room is taken to see no facts. Another process may learn a fact of its World.
+/// Time for which a room is taken to see no facts. Another process may learn a fact of its World.
 const UNKNOWN: Duration = Duration::from_secs(60);
 /// Newest facts of a room that are read for the names of their people: as many as a search returns.
 const SUBJECTS: u32 = MOST_RECALLED;
-/// How long these names are kept. Facts that another process learns count with this delay.
+/// Time for which these names are kept. Facts that another process learns count with this delay.
 const NAMED: Duration = Duration::from_secs(300);
 /// Rooms whose names are kept before they are cleared: 16 MiB at most.
 const NAMED_ROOMS: usize = 1_000;
 /// Names of people of all Worlds that are kept before they are cleared: some 10 MiB.
 const MENTIONED: usize = 50_000;
-/// How long profiles are taken to be as new as their facts.
+/// Time for which profiles are taken to be as new as their facts.
 const PROFILED: Duration = Duration::from_secs(3_600);
 
 /// Key of the store's note that an agent has relationships.
@@ -46,10 +46,11 @@ const TIED: &str = "relationships";
 type LastCursor = Option<Arc<ReflectionCursor>>;
 /// The people of whom a room sees facts, with their names.
 type Subjects = Arc<Vec<(EntityId, String)>>;
-/// When the people of a room's facts were read, the ids of its person then, and the people.
+/// Time at which the people of a room's facts were read, the ids of its person then, and the
+/// people.
 type SubjectsAt = (Timestamp, Vec<EntityId>, Subjects);
 
-/// When the names of a World were read, and whom they mean.
+/// Time at which the names of a World were read, and the people that they mean.
 type MentionedAt = (Timestamp, Arc<Mentioned>);
 
 /// Key of the store's note that a model learns nothing usable.
@@ -58,7 +59,7 @@ pub(crate) const UNABLE: &str = "reflection-unable";
 const MOST_UNUSABLE: u32 = 3;
 const LEFT_ALONE: Duration = Duration::from_secs(6 * 3_600);
 
-/// How a model did in the last reflections of an agent.
+/// Success of a model in the last reflections of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Unable {
     model: String,
@@ -66,12 +67,12 @@ struct Unable {
     answers: u32,
     /// Until when it is not asked.
     until: Option<Timestamp>,
-    /// What was wrong with the last of them, for people.
+    /// Fault of the last of them, for people.
     #[serde(default)]
     why: String,
 }
 
-/// Which agents and rooms have facts. Each agent is looked up, and then each of its rooms if the
+/// Agents and rooms with facts. Each agent is looked up, and then each of its rooms if the
 /// agent has any facts; what has none is looked up again after [`UNKNOWN`].
 #[derive(Default)]
 pub(crate) struct LearningCache {
@@ -81,15 +82,15 @@ pub(crate) struct LearningCache {
     rooms: Mutex<HashMap<(AgentId, RoomId), Option<Timestamp>>>,
     reflected: Mutex<HashMap<(AgentId, RoomId), LastCursor>>,
     tied: Mutex<HashMap<AgentId, Option<Timestamp>>>,
-    /// When the profiles of a room's people were last compared with their facts.
+    /// Time at which the profiles of a room's people were last compared with their facts.
     profiled: Mutex<HashMap<(AgentId, RoomId), Timestamp>>,
     subjects: Mutex<HashMap<(AgentId, RoomId), SubjectsAt>>,
     /// Counts facts that were learnt in this process.
     learnt: AtomicU64,
     mentioned: Mutex<HashMap<(AgentId, WorldId), MentionedAt>>,
-    /// Which agents' models learn nothing usable. None: not read yet.
+    /// Agents whose models learn nothing usable. None: not read yet.
     unable: Mutex<HashMap<AgentId, Unable>>,
-    /// How often facts were shown since they were last counted in the store.
+    /// Number of times that facts were shown since they were last counted in the store.
     shown: Mutex<HashMap<MemoryId, u64>>,
 }
 
@@ -101,7 +102,7 @@ impl LearningCache {
         person: &[EntityId],
     ) -> Result<bool> {
         let agent = turn.agent.identity.id();
-        // What a linked person tells elsewhere is seen here at once.
+        // Facts that a linked person tells elsewhere are seen here at once.
         if person.len() > 1 {
             return Ok(true);
         }
@@ -228,7 +229,7 @@ impl LearningCache {
         facts.for_each(|fact| *shown.entry(fact.id).or_default() += 1);
     }
 
-    /// How often facts were shown since the last call, of those with these ids.
+    /// Number of times that facts were shown since the last call, of those with these ids.
     pub(crate) fn take_shown(&self, ids: impl Iterator<Item = MemoryId>) -> HashMap<MemoryId, u64> {
         let mut shown = lock(&self.shown);
         ids.filter_map(|id| Some((id, shown.remove(&id)?))).collect()
@@ -277,7 +278,8 @@ impl LearningCache {
         Ok(())
     }
 
-    /// How far the last reflection on this room has read, as far as this process knows. Another process may have reflected since. The outer `None` means unknown.
+    /// Read position of the last reflection on this room, as far as this process knows. Another
+    /// process may have reflected since. The outer `None` means unknown.
     pub(crate) fn reflected(&self, turn: &Turn<'_>) -> Option<LastCursor> {
         get(&self.reflected, &(turn.agent.identity.id(), turn.room.id))
     }

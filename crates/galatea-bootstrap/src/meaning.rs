@@ -14,7 +14,7 @@ use tokio::{sync::OnceCell, time::Instant};
 
 use crate::{asked_people, words};
 
-/// What questions are compared with. Pieces of documents are asked elsewhere.
+/// Memories that questions are compared with. Pieces of documents are asked elsewhere.
 const ASKED: [MemoryKind; 4] =
     [MemoryKind::Messages, MemoryKind::Facts, MemoryKind::Summaries, MemoryKind::Profiles];
 /// Turns whose embedding is kept for the providers that come later in the same turn.
@@ -29,7 +29,7 @@ pub(crate) struct PromptMeaning {
     turns: Mutex<VecDeque<(TurnId, Arc<OnceCell<Answer>>)>>,
 }
 
-/// What the embedding models answered for a turn. An error is kept in parts, since it is returned to
+/// Answers of the embedding models for a turn. An error is kept in parts, since it is returned to
 /// each provider.
 type Answer = Result<Option<QuestionMeaning>, (ErrorKind, String)>;
 
@@ -48,9 +48,9 @@ impl Default for PromptMeaning {
 #[derive(Clone)]
 pub(crate) struct QuestionMeaning {
     meanings: Vec<store::Meaning>,
-    /// How long the models took, in milliseconds.
+    /// Time that the models took, in milliseconds.
     pub(crate) millis: u64,
-    /// Which of them did not answer, and why, for the verdict.
+    /// Models that did not answer, and the reason, for the verdict.
     pub(crate) note: Option<String>,
 }
 
@@ -92,7 +92,7 @@ impl PromptMeaning {
         if text.is_empty() {
             return Ok(None);
         }
-        // One deadline for the permit and all answers: a person is waiting.
+        // Set one deadline for the permit and all answers: a person is waiting.
         let begun = turn.now();
         let deadline = Instant::now() + patience(&turn.agent.settings);
         let agents = [turn.agent.identity.id()];
@@ -124,13 +124,13 @@ impl PromptMeaning {
 }
 
 impl QuestionMeaning {
-    /// As a search takes it.
+    /// The meaning in the form that a search takes.
     pub(crate) fn into_meanings(self) -> Vec<store::Meaning> {
         self.meanings
     }
 }
 
-/// What a turn is about: its messages, the newest first, because the text is cut at the end.
+/// Subject of a turn: its messages, the newest first, because the text is cut at the end.
 pub(crate) fn question(turn: &Turn<'_>) -> String {
     let said: Vec<&str> = std::iter::once(turn.message)
         .chain(turn.merged.iter().rev())
@@ -143,7 +143,7 @@ fn by_age(turn: &Turn<'_>, error: &Error) {
     tracing::debug!(turn = %turn.id, error = %error.report(), "failed to embed a message; memories are compared by words");
 }
 
-/// One embedding per text. `None` for a text whose vector cannot be compared.
+/// Returns one embedding per text. `None` for a text whose vector cannot be compared.
 pub(crate) async fn embed(
     model: &Arc<dyn EmbeddingModel>,
     texts: Vec<String>,

@@ -1,4 +1,4 @@
-//! How far the reflections on a room have read, and what of it they have not learnt yet.
+//! Read position of the reflections on a room, and the part of it that they have not learnt yet.
 
 use galatea_core::{EntityId, Error, ErrorKind, Memory, MemoryId, Timestamp, model::LIMIT_CODE};
 use serde::{Deserialize, Serialize};
@@ -32,7 +32,7 @@ fn is_zero(number: &u32) -> bool {
 /// A reflection that has not ended, or has failed: its messages are read again by the next one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Unlearnt {
-    /// Where it began to read; none if nothing had been read before.
+    /// Start of its reading; none if nothing had been read before.
     from: Option<Box<ReflectionCursor>>,
     /// The id of the first fact that it stores: if that is stored, all of it is.
     fact: MemoryId,
@@ -91,19 +91,19 @@ impl ReflectionCursor {
         Self { empty, ..self }
     }
 
-    /// How many reflections before the next one learnt nothing.
+    /// Number of reflections before the next one that learnt nothing.
     pub(crate) fn empty(&self) -> u32 {
         self.empty
     }
 
-    /// How many times the usual number of messages the next reflection waits for: twice as many after
-    /// three that learnt nothing, four times as many after six.
+    /// Multiple of the usual number of messages that the next reflection waits for: twice as many
+    /// after three that learnt nothing, four times as many after six.
     pub(crate) fn patience(&self) -> u64 {
         1 << (self.empty / 3).min(MOST_PATIENCE)
     }
 
-    /// What to store after a failure for which the messages are not to blame: the attempt does not
-    /// count. None if they may be.
+    /// Cursor to store after a failure for which the messages are not to blame: the attempt does
+    /// not count. None if they may be.
     pub(crate) fn uncounted(&self, error: &Error) -> Option<Self> {
         let unlearnt = self.unlearnt.clone()?;
         let attempts = unlearnt.attempts.saturating_sub(1);
@@ -126,7 +126,7 @@ impl ReflectionCursor {
         self.unlearnt.as_ref().map(|unlearnt| unlearnt.fact)
     }
 
-    /// Where the next reflection begins to read; none if at the beginning.
+    /// Start of the next reflection's reading; none if at the beginning.
     pub(crate) fn begin(&self) -> Option<&Self> {
         self.unlearnt.as_ref().map_or(Some(self), |unlearnt| unlearnt.from.as_deref())
     }
@@ -141,7 +141,7 @@ impl ReflectionCursor {
         self.at
     }
 
-    /// How many messages since then are not new.
+    /// Number of messages since then that are not new.
     pub(crate) fn read(&self) -> u64 {
         self.ids.len() as u64
     }

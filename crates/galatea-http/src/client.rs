@@ -22,7 +22,7 @@ pub struct HttpOptions {
     pub total_timeout: Duration,
     /// Value of the `User-Agent` header.
     pub user_agent: String,
-    /// How long an idle connection is kept.
+    /// Time for which an idle connection is kept.
     pub idle_connection: Duration,
     /// Most idle connections kept per host. Each takes about 30 KiB here and a connection at the
     /// server. When more than this many requests run at once, the surplus opens a new connection

@@ -8,7 +8,7 @@ use crate::redact::redact;
 
 /// Stable codes of the errors made here.
 pub mod codes {
-    /// Nothing listens at the address.
+    /// No server listens at the address.
     pub const REFUSED: &str = "GAL-HTTP-REFUSED";
     /// The host's name has no address.
     pub const DNS: &str = "GAL-HTTP-DNS";

@@ -51,8 +51,8 @@ impl Resolve for GuardedResolver {
         let exceptions = self.exceptions.clone();
         Box::pin(async move {
             let addresses = found.await?;
-            // One internal address is enough to refuse the name: an answer that mixes both kinds
-            // indicates DNS rebinding.
+            // A single internal address is enough to refuse the name: an answer that mixes both
+            // kinds indicates DNS rebinding.
             if let Some(why) = addresses.iter().find_map(|address| check(address.ip(), &exceptions))
             {
                 return Err(Denied(why).into());

@@ -67,7 +67,7 @@ impl Response {
         media_type(self.header("content-type").unwrap_or_default())
     }
 
-    /// How long the server asks the client to wait. A date is compared with the server's own
+    /// Wait that the server asks for. A date is compared with the server's own
     /// `Date`, so that a wrong clock on either side does not matter.
     pub fn retry_after(&self) -> Option<Duration> {
         let ours = self.clock.now();

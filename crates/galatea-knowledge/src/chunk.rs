@@ -91,7 +91,7 @@ struct Cutter {
     last: Vec<String>,
 }
 
-/// Where the text of a block stands, and how much fits into one piece there.
+/// Position of a block's text, and the length that fits into one piece there.
 struct Site {
     heading: Vec<String>,
     page: Option<u32>,

@@ -1,4 +1,4 @@
-//! Which pieces an answer may refer to, and how the reference looks to readers. Pure.
+//! Pieces that an answer may refer to, and the look of a reference. Pure.
 
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ pub(crate) struct Citation {
     pub(crate) url: Option<String>,
 }
 
-/// How references look.
+/// Look of references.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CiteForm {
     /// Numbers in the text, and a list at the end: for chats.
@@ -26,7 +26,7 @@ pub(crate) enum CiteForm {
 
 /// Most sources listed.
 const MOST: usize = 5;
-/// What begins a list of sources, ours or one that the model wrote itself.
+/// Beginnings of a list of sources, ours or one that the model wrote itself.
 const LIST: &str = "Sources:";
 
 /// An answer with references to pieces that were in the prompt. Numbers that stand for nothing go,

@@ -1,4 +1,4 @@
-//! What a file says, as blocks of text that know their heading and page.
+//! Content of a file, as blocks of text that know their heading and page.
 
 use galatea_core::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub struct Document {
     pub title: Option<String>,
     /// Its text, in reading order.
     pub blocks: Vec<DocumentBlock>,
-    /// What of it cannot be read, if the rest can.
+    /// Part that cannot be read, if the rest can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unread: Option<UnreadPages>,
 }
@@ -21,14 +21,14 @@ pub struct Document {
 /// Pages of a damaged document that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnreadPages {
-    /// How many.
+    /// Number.
     pub unread: usize,
     /// Of how many.
     pub pages: usize,
 }
 
 impl UnreadPages {
-    /// What a person has to know.
+    /// Notes for a person.
     pub(crate) fn error(self) -> Error {
         let Self { unread, pages } = self;
         unreadable(format!("{unread} of the {pages} pages are missing or damaged; the others were read"))
@@ -45,13 +45,13 @@ pub struct DocumentBlock {
     /// The page it is on, from 1; `None` for formats without pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
-    /// What it consists of.
+    /// Kind.
     pub kind: BlockKind,
     /// Its text. A table has one row per line, without its header.
     pub text: String,
 }
 
-/// What a block consists of, which decides where it may be cut.
+/// Kind of a block, which decides where it may be cut.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BlockKind {
@@ -230,7 +230,7 @@ impl Writer {
     }
 }
 
-/// One line, bounded.
+/// A line, bounded.
 fn clean_line(text: &str) -> String {
     let line = galatea_core::visible::one_line(text);
     match line.char_indices().nth(LONGEST_HEADING) {
@@ -257,7 +257,7 @@ fn paragraph(text: &str) -> String {
     out
 }
 
-/// One row of a table as a line of text.
+/// Row of a table as a line of text.
 pub(crate) fn row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
     let cells: Vec<String> = cells.into_iter().map(galatea_core::visible::one_line).collect();
     cells.join(" | ")

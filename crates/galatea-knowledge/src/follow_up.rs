@@ -1,5 +1,5 @@
-//! What a message asks of documents: by itself, and if it points back (`and how much is it?`) together
-//! with what its speaker said before. Pure.
+//! Question of a message to documents: by itself, and if it points back (`and how much is it?`)
+//! together with what its speaker said before. Pure.
 
 use galatea_core::fusion::is_unspaced;
 
@@ -8,17 +8,17 @@ use crate::terms;
 /// A message that points back has so many words at most that say what it is about. With more it says
 /// that itself.
 const FEW: usize = 2;
-/// The same in a script without spaces, where particles count too.
+/// Words that point back in a script without spaces, where particles count too.
 const FEW_UNSPACED: usize = 4;
 /// Messages before it that are looked at.
 const BACK: usize = 4;
 
-/// What is looked for in documents.
+/// Question to documents.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct DocumentQuestion {
-    /// What is being said, by itself.
+    /// The message by itself.
     pub(crate) alone: String,
-    /// The same with what was said before, if it points back.
+    /// The message with what was said before, if it points back.
     pub(crate) in_context: Option<String>,
 }
 
@@ -31,7 +31,7 @@ impl DocumentQuestion {
                 let mut texts = vec![*message];
                 for text in before.take(BACK).filter(|text| terms::count(text) > 0) {
                     texts.push(text);
-                    // What it is about stands in the last message that stands on its own.
+                    // Its subject stands in the last message that stands on its own.
                     if !points_back(text) {
                         break;
                     }
@@ -56,7 +56,8 @@ const POINTING: &[&str] = &[
     "dort", "diese", "dieser", "dieses", "diesen", "ça", "cela", "celui", "celle", "eso", "esto",
     "это", "он", "она", "оно", "они", "его", "её", "их",
 ];
-/// The same where they end the question: elsewhere they are articles, or name a person politely.
+/// Words that point back only at the end of the question: elsewhere they are articles, or name a
+/// person politely.
 const POINTING_LAST: &[&str] = &["das", "es", "die", "der", "sie"];
 /// Beginnings and ends of questions that go on about something, in scripts without spaces.
 const BEGINS: &[&str] = &[

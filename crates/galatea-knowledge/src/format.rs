@@ -1,4 +1,4 @@
-//! What a file is, by its content and by its name.
+//! Format of a file, by its content and by its name.
 
 use galatea_core::{Error, Result};
 use std::{fmt, str::FromStr};
@@ -145,7 +145,7 @@ impl FromStr for Format {
     }
 }
 
-/// What the first bytes say.
+/// Format by the first bytes.
 pub(crate) enum DetectedFormat {
     Binary(Format),
     Html,
@@ -156,7 +156,7 @@ pub(crate) enum DetectedFormat {
 /// first KiB (ISO 32000-1, implementation note 13).
 const LOOKED_AT: usize = 1024;
 
-/// What a file is, by its content alone.
+/// Format of a file, by its content alone.
 ///
 /// # Errors
 /// What it is instead of a document, as the end of a sentence.

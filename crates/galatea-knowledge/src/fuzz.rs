@@ -106,7 +106,7 @@ fn check(outcome: galatea_core::Result<Document>) {
     }
 }
 
-/// What reaches the parent.
+/// Answers that reach the parent.
 fn received(outcome: galatea_core::Result<Pieces>) -> galatea_core::Result<Option<Pieces>> {
     let (mut lines, mut receiver) = (Vec::new(), Receiver::new(Limits::default().pieces));
     assert!(send(outcome, &mut lines).is_ok());

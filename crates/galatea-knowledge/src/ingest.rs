@@ -23,9 +23,9 @@ use read::{Bytes, allowed, read};
 
 /// Rows stored or deleted in one commit.
 const AT_ONCE: usize = 100;
-/// How long an address is taken as it was read.
+/// Time for which an address is taken as it was read.
 const FRESH: Duration = Duration::from_secs(24 * 3600);
-/// What came of one document.
+/// Outcome of one document.
 pub(crate) struct DocumentOutcome {
     pub(crate) document: Stored,
     /// It was read because it is new or changed.
@@ -97,7 +97,7 @@ pub(crate) async fn item(
                 document.record.title = title_of(&item.key, None);
             }
             document.record.problem = Some(Problem::of(&error, now));
-            // What was read of it before stays, since the fault may pass.
+            // Pieces that were read before stay, since the fault may pass.
             return settle(library, document, &was, new, progress).await;
         }
     };
@@ -105,7 +105,7 @@ pub(crate) async fn item(
     replace(library, document, new, rows, progress).await
 }
 
-/// What stands for the bytes and the name of a document; none if it cannot be read now.
+/// Digest of the bytes and the name of a document; none if it cannot be read now.
 pub(crate) async fn digest(library: &Library, item: &Item) -> Option<String> {
     let read = match item.what {
         What::File { .. } => read(library, item).await.ok()?,
@@ -129,11 +129,11 @@ pub(crate) async fn moved(
     write(library, document, false, progress).await
 }
 
-/// What was read of a document.
+/// Text that was read of a document.
 enum ReadText {
-    /// What is stored of it.
+    /// It equals the stored text.
     Unchanged,
-    /// What another document has.
+    /// It equals the text of another document.
     Copy {
         hash: String,
         name: String,
@@ -229,7 +229,7 @@ async fn replace(
     let store = &library.parts.store;
     let (mut old, stored) = (document.pieces(), document.record.fragments.clone());
     if !new {
-        // Those that the record does not name, since two processes wrote it at once.
+        // Pieces that the record does not name, since two processes wrote it at once.
         let made = store.derived_from(document.under, &[document.id]).await?;
         old.extend(made.into_iter().map(|piece| piece.memory.id));
     }
@@ -237,7 +237,7 @@ async fn replace(
     // A run that was cut off may have given the document another title, and then the pieces of the
     // title before are gone.
     let complete = document.record.pending.is_empty();
-    // What an earlier run wanted to store may be stored or not.
+    // Pieces that an earlier run wanted to store may be stored or not.
     document.record.pending.extend(&ids);
     // A hash that stands for the old pieces until the new ones are complete.
     let digest = std::mem::take(&mut document.record.hash);

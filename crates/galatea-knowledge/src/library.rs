@@ -20,14 +20,14 @@ use crate::{
 /// Most documents read of one agent.
 const MOST: u32 = 20_000;
 
-/// What a library needs.
+/// Parts of a library.
 #[derive(Clone)]
 pub struct LibraryParts {
-    /// Whose documents.
+    /// Agent whose documents these are.
     pub identity: AgentIdentity,
     /// Sources of the character and of settings.
     pub sources: Vec<Source>,
-    /// Where memories are stored.
+    /// Store of memories.
     pub store: Arc<dyn PluginStore>,
     /// Small values of this plugin.
     pub cache: PluginCache,
@@ -49,11 +49,11 @@ pub struct LibraryParts {
 #[derive(Clone)]
 pub struct Library {
     pub(crate) parts: Arc<LibraryParts>,
-    /// What calls of the embedding model used, if another part counts them ([`Self::metered`]).
+    /// Use of the embedding model's calls, if another part counts them ([`Self::metered`]).
     pub(crate) metered: Option<Arc<dyn TurnUsage>>,
     /// Pieces that the embedding model refuses, until the next start.
     pub(crate) refused: Arc<Mutex<HashSet<MemoryId>>>,
-    /// What the last whole run saw, and how long that holds.
+    /// Print of the last whole run, and the end of its validity.
     pub(crate) seen: Arc<Mutex<Option<(String, Deadline)>>>,
 }
 
@@ -68,7 +68,7 @@ impl Library {
         }
     }
 
-    /// The same library with the embedding model of a service, whose calls the limits of the agent
+    /// This library with the embedding model of a service, whose calls the limits of the agent
     /// hold for.
     pub(crate) fn metered(&self, context: &ServiceContext) -> Self {
         let parts = LibraryParts {
@@ -100,7 +100,7 @@ impl Library {
         Ok(documents)
     }
 
-    /// Whose library it is.
+    /// Agent of the library.
     pub fn agent(&self) -> AgentId {
         self.parts.identity.id()
     }

@@ -9,14 +9,14 @@ use crate::{
     parse,
 };
 
-/// What is kept of a document.
+/// Kept parts of a document.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pieces {
     /// The title that the document states; `None` if it states none.
     pub title: Option<String>,
     /// Its pieces, in reading order.
     pub chunks: Vec<Chunk>,
-    /// What of it cannot be read.
+    /// Parts that cannot be read.
     pub unread: Option<UnreadPages>,
 }
 

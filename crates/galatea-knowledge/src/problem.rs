@@ -11,9 +11,9 @@ pub struct Problem {
     /// Its code for `galatea explain`. `None` in records of versions that did not note it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// What happened.
+    /// The problem.
     pub message: String,
-    /// What to do.
+    /// The remedy.
     pub fix: Option<String>,
     /// For faults that may pass although the file stays as it is: from when it is tried again, in
     /// milliseconds since 1970; 0 for each run.
@@ -22,7 +22,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// What an error at `now` says.
+    /// Problem of an error at `now`.
     pub(crate) fn of(error: &Error, now: Timestamp) -> Self {
         Self {
             code: error.code().map(str::to_owned),
@@ -48,7 +48,8 @@ impl fmt::Display for Problem {
     }
 }
 
-/// How long an address that could not be read is left alone, and a document that took too long.
+/// Time for which an address that could not be read is left alone, and a document that took too
+/// long.
 pub(crate) const RETRY: Duration = Duration::from_secs(3600);
 
 #[cfg(test)]

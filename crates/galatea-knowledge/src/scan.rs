@@ -1,4 +1,4 @@
-//! What a search finds of the sources of documents.
+//! Results of a search of the sources of documents.
 
 mod search;
 
@@ -12,10 +12,10 @@ use crate::{chunk::hash, omitted::Omitted, problem::Problem, source::Source};
 /// A file that was changed less than this ago may still be written.
 pub(crate) const SETTLED: Duration = Duration::from_secs(1);
 
-/// One document before it is read.
+/// A document before it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Item {
-    /// What identifies it from one start to the next.
+    /// Key that identifies it from one start to the next.
     pub(crate) key: String,
     pub(crate) what: What,
     pub(crate) source: Source,
@@ -31,7 +31,7 @@ impl Item {
     }
 }
 
-/// How an item is read.
+/// Way in which an item is read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum What {
     Lines(String),
@@ -48,7 +48,7 @@ pub(crate) struct Missing {
     pub(crate) removed: bool,
 }
 
-/// What was found, and what was not.
+/// Items that were found, and paths that were not.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
     pub(crate) items: Vec<Item>,
@@ -57,7 +57,7 @@ pub(crate) struct Scan {
     pub(crate) missing: Vec<Missing>,
     /// Named folders with nothing in them, also those that never had a document.
     pub(crate) empty: Vec<PathBuf>,
-    /// What sources have that is not read.
+    /// Files of sources that are not read.
     pub(crate) omitted: Vec<Omitted>,
     /// Files that may still be written. Their documents stay as they are.
     pub(crate) later: Vec<Item>,
@@ -77,7 +77,7 @@ impl Scan {
         hash(&[format!("{items:?}{missing:?}{empty:?}{omitted:?}").as_bytes()])
     }
 
-    /// What a person has to know: the source, and what is wrong with it.
+    /// Problems for a person: the source, and its fault.
     pub(crate) fn problems(&self, now: Timestamp) -> Vec<(String, Problem)> {
         let missing = self
             .missing

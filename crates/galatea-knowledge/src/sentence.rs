@@ -23,7 +23,7 @@ pub(crate) fn is_ended(text: &str) -> bool {
     text.ends_with(|c| is_stop(c) || is_end(c))
 }
 
-/// Where the first sentence ends. Each call looks no further than to the first letter or mark behind
+/// End of the first sentence. Each call looks no further than to the first letter or mark behind
 /// the end, so all calls for a line are linear in its length.
 fn first_end(text: &str) -> usize {
     let mut chars = text.char_indices().peekable();

@@ -20,7 +20,7 @@ use crate::{
 };
 
 impl Library {
-    /// What is wrong with the sources: paths that are missing, and files that are left out.
+    /// Problems of the sources: paths that are missing, and files that are left out.
     ///
     /// # Errors
     /// Those of the store.
@@ -43,7 +43,7 @@ impl Library {
         self.bring(scan, documents, progress).await
     }
 
-    /// The same if a file changed since the last call, or everything after an hour. Files that may
+    /// Syncs if a file changed since the last call, or everything after an hour. Files that may
     /// still be written wait for the next call, and hold up no others.
     ///
     /// # Errors
@@ -107,7 +107,7 @@ impl Library {
                 synced.count(&document.record, read, pieces);
             }
         }
-        // What is gone goes last: until what took its place is read, it is found.
+        // Removed documents go last: until their replacement is read, they are found.
         for document in matched.gone {
             ingest::remove(self, &document, progress).await?;
             synced.removed += 1;
@@ -116,7 +116,7 @@ impl Library {
         while !self.parts.store.index_words().await? {
             progress(Step::Stored);
         }
-        // What is read is found by words, whatever the embedding model does.
+        // Read pieces are found by words, whatever the embedding model does.
         synced.unembedded = self.embed(progress, &mut synced).await.err();
         Ok(synced)
     }

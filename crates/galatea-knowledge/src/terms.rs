@@ -32,8 +32,8 @@ const ASKING: &[&str] = &[
     "comment", "qué", "cuándo", "dónde", "cómo",
 ];
 
-/// How many words of a message say what it is about. Of a script without spaces two characters count
-/// as a word.
+/// Number of words of a message that say what it is about. Of a script without spaces two
+/// characters count as a word.
 pub(crate) fn count(message: &str) -> usize {
     let words: HashSet<String> =
         split_words(message).filter(|word| !STOP.contains(&word.as_str())).collect();

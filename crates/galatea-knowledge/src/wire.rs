@@ -1,4 +1,4 @@
-//! What the child process writes for its parent, one JSON value per line.
+//! Lines that the child process writes for its parent, one JSON value per line.
 
 use galatea_core::{
     Error, ErrorKind, Result,

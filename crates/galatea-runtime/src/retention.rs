@@ -96,7 +96,7 @@ async fn of_room(
             found.iter().map(|memory| memory.id).filter(|id| !waiting.contains(id)).collect();
         let gone = if old.is_empty() { 0 } else { store.expire_memories(agent, &old).await? };
         deleted += gone;
-        // None of these can be deleted now: on to those before them.
+        // No memory of these can be deleted now: on to those before them.
         if gone == 0 {
             if oldest == before || found.len() < STEP as usize {
                 break;

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// larger photo (Bot API, sendPhoto: 10 MB).
 const LARGEST: usize = 10_000_000;
 
-/// How the message presents the file.
+/// Presentation of the file in the message.
 pub(super) struct ShownFile<'a> {
     pub(super) kind: MediaKind,
     /// The file's name without its ending.

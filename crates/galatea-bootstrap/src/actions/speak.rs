@@ -62,7 +62,7 @@ impl Action for Speak {
     }
 }
 
-/// What was said, for the model: it can go on where a long text was cut.
+/// The spoken words, for the model: it can go on where a long text was cut.
 fn said(asked: &str, text: &str) -> String {
     if words::line(asked, usize::MAX) == text {
         return format!("said aloud: {text}");

@@ -10,8 +10,8 @@ use crate::meaning::{PromptMeaning, embed as ask};
 
 /// After this many refused calls in a row the rest is postponed, because the fault is not a single text.
 const REFUSED: usize = 10;
-/// What every model can embed. Asked for where a model gave no usable vector, to learn whether the texts
-/// or the service are to blame.
+/// A text that every model can embed. Asked for where a model gave no usable vector, to learn
+/// whether the texts or the service are to blame.
 const PLAIN: &str = "A cat sleeps between twelve and sixteen hours a day.";
 
 /// A memory to embed.
@@ -20,7 +20,7 @@ pub(super) struct Embeddable {
     pub(super) memory: Memory,
     /// The message before it, if `text` has words of it.
     pub(super) before: Option<Memory>,
-    /// What is embedded.
+    /// The texts.
     pub(super) text: String,
 }
 

@@ -20,9 +20,9 @@ use crate::{
 
 /// Facts per room that hold at once. A prompt shows a dozen of them.
 pub(crate) const PER_ROOM: usize = 500;
-/// What is left after a consolidation: room for the next reflections.
+/// Number of facts left after a consolidation: room for the next reflections.
 const LEFT: usize = PER_ROOM - PER_ROOM / 10;
-/// So many may hold while the model that merges them cannot be asked.
+/// Number of facts that may hold while the model that merges them cannot be asked.
 const MOST: usize = PER_ROOM + PER_ROOM / 5;
 /// The least used that are offered to the model: so many times what has to go, since several become
 /// one and some fit no other.
@@ -86,8 +86,8 @@ async fn ask(turn: &Turn<'_>, offered: &[&Derived], until: Timestamp) -> MergeAn
     answers
 }
 
-/// Those whose parts all still hold. The model was asked for seconds, in which a person may have
-/// corrected one of them.
+/// Keep the merged facts whose parts all still hold. The model was asked for seconds, in which a
+/// person may have corrected one of them.
 async fn still_valid(turn: &Turn<'_>, merged: Vec<Merged>) -> Result<Vec<Merged>> {
     let ids: Vec<MemoryId> = merged.iter().flat_map(|one| one.parts.iter().copied()).collect();
     if ids.is_empty() {
@@ -99,8 +99,8 @@ async fn still_valid(turn: &Turn<'_>, merged: Vec<Merged>) -> Result<Vec<Merged>
     Ok(merged.into_iter().filter(|one| one.parts.iter().all(|id| valid.contains(id))).collect())
 }
 
-/// What is stored: merged facts in place of their parts, and the end of the least used others until
-/// `too_many` have gone.
+/// Changes that are stored: merged facts in place of their parts, and the end of the least used
+/// others until `too_many` have gone.
 fn change(
     order: &[&Derived],
     merged: Vec<Merged>,

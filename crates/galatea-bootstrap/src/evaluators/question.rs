@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{fact::LONGEST, words};
 
-/// How often the question is halved and retried if the model finds it too long.
+/// Number of times that the question is halved and retried if the model finds it too long.
 const HALVINGS: u32 = 4;
 /// Times a model is asked: an answer that cannot be read is asked for once more. The instructions
 /// describe its form already, so no schema is added.

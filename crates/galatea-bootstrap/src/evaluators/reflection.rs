@@ -25,7 +25,7 @@ use crate::{
     reflection_cursor::ReflectionCursor, ties, words,
 };
 
-/// How often to reflect, in messages.
+/// Interval of reflections, in messages.
 pub(crate) const INTERVAL: Variable =
     Variable::new("REFLECTION_INTERVAL", "Messages in a room between two reflections that learn facts and relationships; 0 switches them off.").or("8");
 
@@ -85,7 +85,7 @@ impl Evaluator for Reflection {
                 return Err(error);
             }
         };
-        // What follows is done at most once: the messages are offered to no further reflection.
+        // The rest is done at most once: the messages are offered to no further reflection.
         if learnt.facts {
             consolidate(&self.0, turn, until).await?;
         }
@@ -96,7 +96,7 @@ impl Evaluator for Reflection {
     }
 }
 
-/// What a reflection learnt.
+/// Result of a reflection.
 struct LearntFacts {
     /// True if facts were stored or replaced.
     facts: bool,
@@ -189,7 +189,7 @@ fn interval(turn: &Turn<'_>) -> Result<Option<u64>> {
     Ok((interval > 0 && !scripted).then_some(interval))
 }
 
-/// What was said since the last reflection, if that is enough for another one, and how far it
+/// Messages since the last reflection, if that is enough for another one, and how far it
 /// reads. The count starts again, also if the model fails, so that it is not called again for every
 /// message: the next reflection reads these messages, too.
 async fn due(

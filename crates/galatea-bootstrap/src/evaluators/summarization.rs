@@ -32,13 +32,14 @@ pub(crate) struct Summarization {
 /// Messages that have left and are worth a call of the model. Fewer wait for more, and are found by
 /// searches: long messages fill a prompt in a few turns.
 const WORTH_IT: u64 = 4;
-/// How often that number doubles while the model's answers have no words: up to [`SLICE`] messages.
+/// Number of times that this number doubles while the model's answers have no words: up to
+/// [`SLICE`] messages.
 const DOUBLED: u32 = 4;
 /// Messages per question.
 const SLICE: usize = 64;
 /// Questions of one run. A room that is further behind goes on with its next turn.
 const SLICES: usize = 4;
-/// How often a slice is halved if the model finds it too long.
+/// Number of times that a slice is halved if the model finds it too long.
 const HALVINGS: u32 = 4;
 /// Messages read back at most, if a room has no summary. Older ones are found by a search.
 const READ: u32 = 256;
@@ -157,7 +158,7 @@ enum NextSummary {
     Leaving(Timestamp),
 }
 
-/// What is summarised next in a room that is summarised until then.
+/// Messages that are summarised next in a room that is summarised until then.
 fn next(turn: &Turn<'_>, until: Option<Timestamp>) -> Option<NextSummary> {
     let new = |at: &Timestamp| until.is_none_or(|until| until < *at);
     let left = turn.earlier.filter(new).map(NextSummary::Left);
@@ -203,7 +204,7 @@ async fn ask(
     Err(question::too_little())
 }
 
-/// As many messages as `most`, and those of the same time as the last: a summary ends between two
+/// Takes `most` messages, and those of the same time as the last: a summary ends between two
 /// times.
 fn whole(messages: &[Memory], most: usize) -> usize {
     let Some(last) = most.checked_sub(1).and_then(|at| messages.get(at)) else {

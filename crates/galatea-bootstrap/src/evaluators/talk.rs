@@ -16,18 +16,18 @@ pub(super) const MESSAGES: u32 = 96;
 /// Nothing is learnt from them again.
 const SHOWN_AGAIN: usize = 8;
 
-/// What is reflected on.
+/// The messages of a reflection.
 pub(super) struct Talk {
     /// Oldest first.
     pub(super) messages: Vec<Arc<Memory>>,
-    /// Those that were not reflected on yet.
+    /// Messages that were not reflected on yet.
     new: HashSet<MemoryId>,
     others: Speakers,
     own: (EntityId, String),
 }
 
 impl Talk {
-    /// What was said after `last`, the newest `most` messages of it, and a little before them.
+    /// Messages after `last`, the newest `most` messages of it, and a little before them.
     pub(super) async fn since(
         turn: &Turn<'_>,
         last: Option<&ReflectionCursor>,
@@ -75,7 +75,7 @@ impl Talk {
             Speakers::new(agent, all.iter().map(|(entity, name)| (*entity, name.as_deref())));
     }
 
-    /// What a speaker is called in the question.
+    /// Name of a speaker in the question.
     pub(super) fn name(&self, entity: EntityId) -> String {
         if self.is_agent(entity) { self.own.1.clone() } else { self.others.name(entity) }
     }

@@ -44,11 +44,11 @@ pub(crate) struct Merged {
     pub(crate) parts: Vec<MemoryId>,
 }
 
-/// What came of asking.
+/// Result of asking.
 #[derive(Default)]
 pub(crate) struct MergeAnswers {
     pub(crate) merged: Vec<Merged>,
-    /// What the calls used; none without a call.
+    /// Use of the calls; none without a call.
     pub(crate) usage: Option<Usage>,
     /// The model could not be asked, or not in time.
     pub(crate) failed: bool,

@@ -1,4 +1,4 @@
-//! What people say of themselves and of others, with author, source and time.
+//! Facts that people tell of themselves and of others, with author, source and time.
 
 pub(crate) mod grounding;
 pub(crate) mod merge;

@@ -29,7 +29,7 @@ pub(crate) struct Memories(pub(crate) Arc<PromptMeaning>);
 
 /// Maximum number of messages that are looked for.
 const MOST: u32 = 12;
-/// The same of a search by words alone, each with enough of the question's words.
+/// Results of a search by words alone, each with enough of the question's words.
 const BY_WORDS: u32 = 4;
 /// Tokens of the time before a group of messages.
 const TIME: u64 = 12;
@@ -44,7 +44,7 @@ const COVERAGE: f32 = 0.35;
 /// A hit counts if its score is at least this part of the best one's, which a name in the question may
 /// have doubled.
 const NEAR_BEST: f32 = 0.3;
-/// The same of a search by words alone, in which the evidence is nearly always the best hit.
+/// Results of a search by words alone, in which the evidence is nearly always the best hit.
 const NEAR_BEST_BY_WORDS: f32 = 0.6;
 /// A message shows its time if so much lies between it and the one before it.
 const PAUSE: Duration = Duration::from_secs(600);
@@ -201,7 +201,7 @@ fn asks(memory: &Memory) -> bool {
     memory.content.text.trim_end().ends_with(['?', '？'])
 }
 
-/// What a message says, to compare it with others.
+/// Words of a message, to compare it with others.
 struct Gist {
     by: Option<EntityId>,
     /// Hashes of its words in lower case, each once, in order: a prompt compares some 1,000 words.
@@ -238,7 +238,7 @@ impl Gist {
     }
 }
 
-/// Who says a message. `None` for a question: it says nothing of the person who asks.
+/// Speaker of a message. `None` for a question: it says nothing of the person who asks.
 fn speaker(memory: &Memory) -> Option<EntityId> {
     (!asks(memory)).then_some(memory.entity_id)
 }

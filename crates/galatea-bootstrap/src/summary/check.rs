@@ -16,12 +16,12 @@ const NOUNS: (usize, usize) = (15, 100);
 const ENDING: usize = 3;
 const KEPT: usize = 3;
 
-/// What a summary was made of.
+/// Sources of a summary.
 #[derive(Clone, Copy)]
 pub(crate) struct Sources<'a> {
     /// The whole question: its words are known.
     pub(crate) lines: &'a [&'a str],
-    /// What people wrote, without the dates and names that the question adds: it shows whether the
+    /// Words of people, without the dates and names that the question adds: they show whether the
     /// language writes nouns with a capital letter.
     pub(crate) written: &'a [&'a str],
 }

@@ -49,7 +49,7 @@ struct Connections {
     open: HashMap<u64, OpenConnection>,
 }
 
-/// Whether there is room for one more connection.
+/// Room for one more connection.
 pub(super) enum TableRoom {
     /// There is room; the connection is registered.
     Taken(Connection),
@@ -186,7 +186,7 @@ impl Drop for ConnectionRank {
     }
 }
 
-/// How long a connection without data may wait.
+/// Time for which a connection without data may wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WaitLimit {
     /// It was evicted.

@@ -75,7 +75,7 @@ impl<'a> Archive<'a> {
         Ok(Some(encoding::decode_markup(&bytes)?.into_owned()))
     }
 
-    /// The same for an entry that the format requires.
+    /// Reads an entry that the format requires.
     ///
     /// # Errors
     /// As [`Self::text`], and `Invalid` if it is missing.

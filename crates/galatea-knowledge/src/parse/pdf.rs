@@ -81,8 +81,8 @@ pub(super) fn read(bytes: &[u8], writer: &mut Writer) -> Result<()> {
     Ok(())
 }
 
-/// How many pages the file lost: a part of a file is read like a whole one whose table of objects is
-/// damaged. Where that table is sound, a wrong number of pages is harmless.
+/// Number of pages that the file lost: a part of a file is read like a whole one whose table of
+/// objects is damaged. Where that table is sound, a wrong number of pages is harmless.
 fn missing_pages(pdf: &Pdf, found: usize) -> usize {
     let counted = || {
         let pages = pdf.catalog().ok()?.get_deref(b"Pages", pdf).ok()?.as_dict().ok()?;

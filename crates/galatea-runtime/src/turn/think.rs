@@ -34,7 +34,7 @@ use crate::{
     turn::{commit::outcome::Outcome, state::window::Windows},
 };
 
-/// What came of thinking: what to commit, why, and the context it was made in.
+/// Result of thinking: the outcome, its reasons, and the context it was made in.
 pub(super) type Thought = (Outcome, Verdict, State);
 
 /// Answers within the turn's deadline.
@@ -163,7 +163,7 @@ async fn answer(
     Ok((outcome, state))
 }
 
-/// How long an answer may be in this place.
+/// Length of an answer in this place.
 fn answer_tokens(engine: &Engine, context: &TurnContext) -> Option<u32> {
     let room = &context.info.room;
     engine.policies.of(&room.source, &room.account).ok()?.answer_tokens
@@ -240,7 +240,7 @@ async fn carry_out(
         galatea_core::standing::authorship(turn) == galatea_core::rights::Authorship::Others;
     let mut outcome =
         Outcome { thought: plan.thought, remember: true, others_words, ..Outcome::default() };
-    // What waits is asked for in plain words of ours: the model may say that it is done.
+    // The question for consent is in plain words of ours: the model may say that it is done.
     if !requests.is_empty() {
         confirm::ask(engine, turn, requests, &mut outcome, verdict).await?;
     } else if !plan.text.trim().is_empty() && !silent {
@@ -269,7 +269,7 @@ async fn carry_out(
     if outcome.replies.is_empty() && !results.is_empty() && !silent {
         let windows = &engine.thinking.windows;
         let words = report::in_words(turn, windows, &results, bounds, verdict).await;
-        // What was done is done: say it plainly rather than fail the turn or stay silent.
+        // The action is done: say it plainly rather than fail the turn or stay silent.
         let words = words.unwrap_or_else(|| {
             results.iter().map(|r| r.text.as_str()).collect::<Vec<_>>().join("\n")
         });

@@ -37,7 +37,7 @@ pub(crate) enum Ungrounded {
     Negation,
     /// An "if", "want" or "maybe" was left out.
     Hedge,
-    /// What ended is said to last.
+    /// An ended state is said to last.
     Ended,
     /// It was said in jest.
     Joke,

@@ -24,7 +24,7 @@ pub(crate) fn may_be_name(word: &str) -> bool {
     word.chars().count() > 1 && words::is_unknown(word)
 }
 
-/// Whether a fact stands in its messages.
+/// Checks that a fact stands in its messages.
 ///
 /// # Errors
 /// The first reason why it does not.

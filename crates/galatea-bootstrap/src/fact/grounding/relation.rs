@@ -1,4 +1,4 @@
-//! Whether the words of a fact are said of the same person, in the same role.
+//! Checks that the words of a fact are said of the same person, in the same role.
 
 use galatea_core::EntityId;
 
@@ -87,7 +87,7 @@ fn names_it(clauses: &[Clause<'_>], subject: EntityId) -> bool {
     words.any(|word| word.person == Some(Person::Known(subject)))
 }
 
-/// What the person of a fact has to do with its first word.
+/// Relation of a fact's person to its first word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Relation {
     /// The person does it: "Ada sold".
@@ -217,11 +217,11 @@ impl Relation {
     }
 }
 
-/// Whose a noun is: "my dog", "Carl's boat".
+/// Owner of a noun: "my dog", "Carl's boat".
 fn owner(words: &[SourceWord<'_>], at: usize) -> Option<Person> {
     let from = at.saturating_sub(BETWEEN);
     let near = &words[from..at];
-    // Nothing but small words and one adjective between them.
+    // Only small words and one adjective stand between them.
     let last = near.iter().rposition(|word| word.person.is_some())?;
     let genitive = near.get(last + 1).is_some_and(|word| word.fold == "s");
     let possessive = near[last].roles.has(WordRole::First) && !is_subject_form(&near[last].fold);

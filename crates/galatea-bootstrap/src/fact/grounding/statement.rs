@@ -72,7 +72,7 @@ fn own_names(claim: &Statement<'_>) -> Vec<(String, EntityId)> {
 /// The messages of a fact.
 pub(super) struct FactSource<'a> {
     pub(super) clauses: Vec<Clause<'a>>,
-    /// What the messages answer: gives words, and states nothing.
+    /// Text that the messages answer: gives words, and states nothing.
     asked: Vec<Clause<'a>>,
     numbers: Numbers,
     /// A date may stand for "tomorrow".
@@ -103,7 +103,7 @@ impl<'a> FactSource<'a> {
         Self { clauses: source_clauses, asked, numbers, relative, joke }
     }
 
-    /// Where each content word of a fact stands: the clauses that have it.
+    /// Position of each content word of a fact: the clauses that have it.
     pub(super) fn places(&self, fact: &Fact<'_>) -> Result<Vec<(usize, Vec<usize>)>, Ungrounded> {
         let mut places = Vec::new();
         for at in &fact.content {

@@ -1,4 +1,4 @@
-//! The same check for scripts without spaces between words: each character has to stand in the source.
+//! Checks facts in scripts without spaces between words: each character has to stand in the source.
 
 use galatea_core::fusion::is_unspaced;
 

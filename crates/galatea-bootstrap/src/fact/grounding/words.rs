@@ -1,4 +1,4 @@
-//! What words do in a statement, of several languages: `words.txt`.
+//! Roles of words in a statement, of several languages: `words.txt`.
 
 use rust_stemmers::{Algorithm, Stemmer};
 use std::{collections::HashMap, sync::LazyLock};
@@ -21,7 +21,7 @@ const PARTS: [&str; 14] = [
     "passive", "be", "have", "light", "function",
 ];
 
-/// One role.
+/// A role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WordRole {
     /// "I", "my": the author.

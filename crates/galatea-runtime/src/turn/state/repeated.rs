@@ -78,7 +78,7 @@ pub(crate) fn gather(
     let Some(command) = command.filter(|c| known::is_known(&c.name)) else {
         return Vec::new();
     };
-    // Where a conversation begins again depends on when the last of them was sent.
+    // The new start of a conversation depends on when the last of them was sent.
     if command.name == "reset" || command.name == "ask" {
         return Vec::new();
     }

@@ -4,7 +4,7 @@ use galatea_core::{EntityId, Result, Room, RoomId, RoomPeople, Store};
 use moka::sync::Cache;
 use std::{sync::Arc, time::Duration};
 
-/// How long the people of a Room are used. People who join or leave appear with this delay.
+/// Time for which the people of a Room are used. People who join or leave appear with this delay.
 const FRESH: Duration = Duration::from_secs(300);
 /// People of all Rooms together: some megabytes.
 const PEOPLE: u64 = 100_000;

@@ -1,5 +1,5 @@
-//! How many tokens each model takes, as listed and as its refusals have shown. Kept with the agent,
-//! and in the store, for a day.
+//! Number of tokens that each model takes, as listed and as its refusals have shown. Kept with the
+//! agent, and in the store, for a day.
 //!
 //! A refusal is believed only where it can be true: what the model took before, what its known
 //! window holds and what the refusal's own numbers allow is not too long, whatever the refusal says.
@@ -19,7 +19,7 @@ use std::{sync::Arc, time::Duration};
 use self::judge::{Judgement, RefusedRequest, judge};
 use crate::turn::prompt::fit::PromptBudget;
 
-/// How long a refusal is remembered: a server may be reconfigured.
+/// Time for which a refusal is remembered: a server may be reconfigured.
 const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
 /// Tokens kept for the answer: what a model may write at once, and at most a quarter of its window.
 const ANSWER: u64 = 4_096;
@@ -27,7 +27,7 @@ const ANSWER: u64 = 4_096;
 /// server was restarted with a smaller window.
 const DOUBTS: u8 = 3;
 
-/// What was learnt of models, by provider and name.
+/// Knowledge of models, by provider and name.
 pub(crate) struct Windows {
     learnt: DashMap<String, Learnt>,
     store: Arc<dyn Store>,
@@ -40,11 +40,12 @@ pub struct Shortened {
     pub model: String,
     /// Tokens that a prompt may take, about.
     pub tokens: u64,
-    /// When it is asked with longer prompts again.
+    /// Time at which it is asked with longer prompts again.
     pub until: Timestamp,
 }
 
-/// What refusals and answers of one model have shown. Counts are estimates, before they are scaled.
+/// Limits that refusals and answers of one model have shown. Counts are estimates, before they are
+/// scaled.
 #[derive(Debug, Clone, Copy, Default)]
 struct Learnt {
     scale: Scale,
@@ -62,13 +63,13 @@ struct LearntLimits {
     /// The most that the numbers of a refusal leave.
     #[serde(default)]
     named: Option<u64>,
-    /// When a refusal is forgotten.
+    /// Time at which a refusal is forgotten.
     #[serde(default)]
     until: Timestamp,
 }
 
 impl LearntLimits {
-    /// What the next request may take: what a refusal's numbers leave, or half of what was refused,
+    /// Size of the next request: the rest by a refusal's numbers, or half of what was refused,
     /// and from there slowly towards it.
     fn most(self) -> Option<u64> {
         let refused = self.refused?;
@@ -108,7 +109,7 @@ impl Windows {
         Self { learnt: DashMap::new(), store }
     }
 
-    /// What a prompt for this model may take. The first time the store is asked what earlier
+    /// Budget of a prompt for this model. The first time the store is asked what earlier
     /// refusals have shown.
     pub(crate) async fn budget(&self, turn: &Turn<'_>, info: &ModelInfo) -> PromptBudget {
         let name = info.full_name();

@@ -1,5 +1,5 @@
-//! What the model of a turn is shown: the names it may use (the catalog), and what providers know
-//! (the State).
+//! Parts that the model of a turn is shown: the names it may use (the catalog), and what providers
+//! know (the State).
 
 use futures::{FutureExt, future::join_all};
 use galatea_core::{

@@ -141,7 +141,7 @@ pub(crate) async fn ask(
     Ok(())
 }
 
-/// Which rule kept an action from being done.
+/// Notes the rule that kept an action from being done.
 pub(crate) fn note_rulings(rulings: &[(Ruling, String)], verdict: &mut Verdict) {
     for (ruling, why) in rulings {
         let outcome =

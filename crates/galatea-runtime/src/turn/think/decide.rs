@@ -26,7 +26,7 @@ const HALVINGS: u32 = 6;
 /// Times a model is asked before an unusable answer is given up (elizaOS asks three times).
 const ASKS: usize = 3;
 
-/// Whether a plan that asks for providers and nothing else is an answer.
+/// Use of a plan that asks for providers and nothing else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Providers {
     /// They can be asked, and the model once more.
@@ -35,7 +35,7 @@ pub(crate) enum Providers {
     Given,
 }
 
-/// How far a question to a model may go.
+/// Bounds of a question to a model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     /// It is over then.
@@ -168,8 +168,8 @@ fn note_finish(answer: &TextAnswer, verdict: &mut Verdict) {
     verdict.step("model", StepOutcome::Note, why);
 }
 
-/// What all prompts of a room have in common, for the provider's cache: two rooms of an agent share
-/// their beginning too, but then differ. No id of ours and no platform's leaves the program.
+/// Text that all prompts of a room have in common, for the provider's cache: two rooms of an agent
+/// share their beginning too, but then differ. No id of ours and no platform's leaves the program.
 fn conversation(turn: &Turn<'_>) -> String {
     let own = turn.agent.identity.swizzle(&format!("prompt of {}", turn.room.id));
     own.simple().to_string()

@@ -8,7 +8,7 @@ use crate::turn::state::window::Windows;
 /// Longest name of a tool that does not exist, in characters.
 const LONGEST_NAME: usize = 64;
 
-/// What the model says of these results; none if it fails or says nothing. What it wants to do
+/// Words of the model about these results; none if it fails or says nothing. What it wants to do
 /// besides is not done.
 pub(crate) async fn in_words(
     turn: &Turn<'_>,

@@ -20,7 +20,7 @@ pub(super) struct RefusedRequest {
     pub(super) window: Option<u64>,
 }
 
-/// What a refusal shows.
+/// Limits that a refusal shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Judgement {
     /// The request was too long, by an unknown amount.
