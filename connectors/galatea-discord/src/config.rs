@@ -65,16 +65,16 @@ pub struct DiscordConfig {
     pub api_root: Url,
     /// A page about this bot.
     pub bot_url: Option<Url>,
-    /// How long the gateway may be silent.
+    /// Time for which the gateway may be silent.
     pub patience: Patience,
     /// Applications that post people's messages again under another name.
     pub proxies: Vec<u64>,
-    /// Where token and address were set, for messages.
+    /// Places where token and address were set, for messages.
     pub(crate) origins: Origins,
 }
 
-/// How long the gateway may be silent at each step before the connection counts as deaf. Discord
-/// names none of these times.
+/// Time for which the gateway may be silent at each step before the connection counts as deaf.
+/// Discord names none of these times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
     /// From the connection to its greeting (HELLO).
@@ -185,7 +185,7 @@ impl DiscordConfig {
     }
 }
 
-/// What was pasted instead of a token, if that is certain on every server.
+/// Text that was pasted instead of a token, if that is certain on every server.
 fn mistaken(token: &str) -> Option<&'static str> {
     if token.len() > 4 && token.get(..4).is_some_and(|p| p.eq_ignore_ascii_case("bot ")) {
         Some("it begins with the word Bot, which is not part of it")

@@ -34,7 +34,7 @@ use crate::{
     },
 };
 
-/// What privacy mode means and how to change it, for `check` and the health report.
+/// Meaning of privacy mode and the way to change it, for `check` and the health report.
 const PRIVACY: &str = "privacy mode is on: in groups it sees commands, replies and @mentions only";
 const PRIVACY_FIX: &str = "fine for a helper; to change: @BotFather → /setprivacy → Disable, then remove and re-add the bot to each group";
 
@@ -145,7 +145,7 @@ impl TelegramConnector {
             || self.kept_webhook(&found.url).url().is_some_and(same)
     }
 
-    /// What earlier runs stored of the webhook with this address.
+    /// State of the webhook with this address from earlier runs.
     fn kept_webhook(&self, address: &str) -> webhook::Keep {
         webhook::Keep::open(&self.folder, &self.data_dir, address)
     }

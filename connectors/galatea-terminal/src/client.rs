@@ -29,7 +29,7 @@ pub struct TerminalClient {
     shown: HashSet<String>,
 }
 
-/// What a client receives.
+/// Frame that a client receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
     /// A `say` is stored durably.
@@ -48,7 +48,7 @@ pub enum Heard {
     Refused {
         /// Stable code.
         code: String,
-        /// What happened.
+        /// The event.
         message: String,
         /// The next action.
         fix: Option<String>,

@@ -17,7 +17,7 @@ const SOCKET: Variable = Variable::new(
 )
 .or(SOCKET_FILE);
 
-/// Where the terminal connector listens.
+/// Place where the terminal connector listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// Path of the socket; a relative one is taken from the connector's data folder.

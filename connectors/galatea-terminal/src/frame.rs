@@ -71,7 +71,7 @@ pub enum ToClient {
     Error {
         /// Stable code.
         code: String,
-        /// What happened.
+        /// The event.
         message: String,
         /// The next action.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,7 +82,7 @@ pub enum ToClient {
     },
 }
 
-/// One part of a message of the agent.
+/// A part of a message of the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     /// Idempotency key; the same for every attempt.

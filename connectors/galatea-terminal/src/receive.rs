@@ -33,7 +33,7 @@ const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pause after the system failed to accept a connection, usually for lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
-/// How long conversations stay open after `stop`, so that answers in progress still arrive:
+/// Time for which conversations stay open after `stop`, so that answers in progress still arrive:
 /// somewhat longer than the longest drain.
 const FAREWELL: Duration = Duration::from_secs(30);
 

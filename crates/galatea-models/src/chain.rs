@@ -42,7 +42,7 @@ const LEAST_HURRY: Duration = Duration::from_secs(1);
 /// Longest time for the first token in that case; a healthy model needs no more.
 const PATIENT_HURRY: Duration = Duration::from_secs(10);
 
-/// One model of a chain.
+/// A model of a chain.
 pub struct Link {
     /// Name for people: `openai gpt-6.1-terra`, with the key's variable if there are several.
     pub name: String,
@@ -287,7 +287,7 @@ struct ChainFailures {
     last: Vec<Option<Error>>,
     /// Services where a model timed out, with the time spent waiting.
     hung: Vec<(String, Duration)>,
-    /// What a model had written when its time was over.
+    /// Words of a model when its time was over.
     partial: Option<TextAnswer>,
 }
 

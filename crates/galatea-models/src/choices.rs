@@ -36,7 +36,7 @@ const MOST_TRIED: usize = 64;
 /// Most names of a list kept for suggestions; OpenRouter lists some hundreds.
 const MOST_NAMES: usize = 2_000;
 
-/// When to choose again.
+/// Condition for choosing again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
     /// Only where no model was chosen yet or the chosen one is gone.
@@ -101,7 +101,7 @@ impl Choices {
         Some((chosen.model.clone(), chosen.on.clone()))
     }
 
-    /// What the list said about a model.
+    /// Facts of the list about a model.
     pub(crate) fn facts(&self, service: &str, model: &str) -> Option<Facts> {
         lock(&self.0.kept).facts(service, model)
     }
@@ -127,7 +127,7 @@ impl Choices {
         }
     }
 
-    /// What a trial has shown about a model's tools; `None` before one.
+    /// Result of a trial of a model's tools; `None` before one.
     pub fn tool_skill(&self, service: &str, model: &str) -> Option<ToolSkill> {
         lock(&self.0.kept).services.get(service)?.tools.get(model).cloned()
     }

@@ -1,4 +1,4 @@
-//! What the program knows about models by their names: context windows, prices, parameters, and
+//! Knowledge about models by their names: context windows, prices, parameters, and
 //! which model to prefer. The data is one file, compiled in.
 
 mod data;

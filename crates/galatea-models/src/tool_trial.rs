@@ -22,7 +22,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 const ANSWER: u32 = 512;
 const TOOL: &str = "ADD_NUMBERS";
 
-/// One model to try.
+/// A model to try.
 #[derive(Clone)]
 pub(crate) struct ToolTrial {
     pub(crate) model: Arc<dyn TextModel>,

@@ -97,7 +97,7 @@ pub(crate) struct Toolless {
     /// Provider and base address.
     pub(crate) service: String,
     pub(crate) refusals: Arc<ToolRefusals>,
-    /// What trials have shown.
+    /// Results of trials.
     pub(crate) choices: Choices,
     /// True if no setting rules: tools are left away from a model that cannot use them.
     pub(crate) auto: bool,

@@ -19,7 +19,7 @@ use super::{
 /// when needed.
 const MAX_CHANNELS: usize = 200_000;
 
-/// What is known about a guild.
+/// Facts about a guild.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Guild {
     pub(crate) name: Option<String>,
@@ -45,7 +45,7 @@ pub(crate) struct Guild {
     pub(crate) hall: Option<u64>,
 }
 
-/// What is known about a channel or thread.
+/// Facts about a channel or thread.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Channel {
     /// `None` for direct messages.

@@ -39,7 +39,7 @@ pub fn read_export(export: &Value) -> Option<Archive> {
     Some(archive)
 }
 
-/// What an entry of a channel is.
+/// Kind of a channel's entry.
 enum ExportEntry {
     Message(Box<Incoming>),
     /// The connector does not store such an entry either.

@@ -98,7 +98,7 @@ impl Member<'_> {
     }
 }
 
-/// What these permissions in a channel lack for writing there. Those of a thread are its parent's,
+/// Permission that is missing for writing in a channel. Those of a thread are its parent's,
 /// but writing in it takes a permission of its own.
 pub(crate) fn missing(may: u64, thread: bool) -> Option<MissingPermission> {
     if may & VIEW == 0 {

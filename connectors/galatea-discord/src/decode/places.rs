@@ -185,7 +185,7 @@ fn left_guild(data: &Value, directory: &Directory, now: Timestamp) -> Decoded {
         event: IncomingEvent::OwnStatus(OwnStatus::Removed),
         at: now,
     };
-    // One event is enough, because it is about the World.
+    // A single event is enough, because it is about the World.
     Decoded {
         events: directory.channels_of(guild).into_iter().take(1).map(removed).collect(),
         ..Decoded::default()

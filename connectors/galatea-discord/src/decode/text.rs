@@ -77,7 +77,7 @@ fn number(text: &str) -> Option<u64> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
-/// What Discord's own clients show for an id that they do not know.
+/// Text that Discord's own clients show for an id that they do not know.
 fn unknown(sign: &str) -> &'static str {
     match sign {
         "@&" => "@unknown-role",

@@ -8,7 +8,7 @@ use url::Url;
 use super::{ShardIntake, quota::Quota, shard_health::ShardHealth};
 use crate::config::Patience;
 
-/// What all shards share.
+/// Settings and parts that all shards share.
 #[derive(Clone)]
 pub(crate) struct Fleet {
     pub(crate) intake: ShardIntake,

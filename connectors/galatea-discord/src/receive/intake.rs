@@ -31,7 +31,7 @@ pub(super) const DIRECT: &str = "direct";
 /// Key of the account's state with the commands that wait for an answer.
 pub(super) const ASKED: &str = "asked";
 
-/// What the shards and workers of one application need to receive events.
+/// Parts that the shards and workers of one application need to receive events.
 #[derive(Clone)]
 pub(crate) struct ShardIntake {
     pub(crate) api: DiscordApi,
@@ -43,7 +43,7 @@ pub(crate) struct ShardIntake {
     pub(super) direct: Arc<Mutex<Option<Vec<u64>>>>,
 }
 
-/// One event on its way from a shard to its worker.
+/// An event on its way from a shard to its worker.
 pub(crate) struct ShardEvent {
     /// The session, with this event's sequence number.
     pub(super) session: Session,

@@ -58,7 +58,7 @@ impl Default for StartLimit {
 pub(crate) struct Quota {
     gateway: Gateway,
     shards: usize,
-    /// One lock per concurrency bucket: only one of its shards identifies at a time.
+    /// Locks, one per concurrency bucket: only one of its shards identifies at a time.
     turns: Vec<Mutex<()>>,
     state: Mutex<QuotaState>,
 }
@@ -162,7 +162,7 @@ pub(crate) fn braked() -> Error {
         .with_fix("nothing to do when Discord has a fault; otherwise find out what restarts it again and again")
 }
 
-/// How long the next IDENTIFY has to wait. Pure.
+/// Wait of the next IDENTIFY. Pure.
 fn wait(state: &QuotaState, bucket: u16, shards: usize, now: Timestamp) -> Result<Duration> {
     let today: Vec<Timestamp> =
         state.times.iter().copied().filter(|at| now.since(*at) < DAY).collect();

@@ -1,4 +1,4 @@
-//! How far a shard's event stream has been stored. Another process can resume from here without
+//! Stored position of a shard's event stream. Another process can resume from here without
 //! IDENTIFY.
 
 use galatea_core::Cursor;
@@ -20,7 +20,7 @@ pub(crate) struct Session {
     pub(crate) sequence: u64,
 }
 
-/// How far a session's events are stored. It names its session, because events of an old session
+/// Stored position of a session's events. It names its session, because events of an old session
 /// may still be on their way to the store when a new one has begun.
 #[derive(Debug)]
 pub(crate) struct Committed(Mutex<Option<Session>>);

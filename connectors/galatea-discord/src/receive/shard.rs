@@ -1,4 +1,4 @@
-//! One shard of the gateway connection. It identifies or resumes, sends heartbeats, passes events
+//! A shard of the gateway connection. It identifies or resumes, sends heartbeats, passes events
 //! on in order, and reconnects after every disconnect that is not final.
 
 mod begin;
@@ -38,7 +38,7 @@ const HEARTBEAT_ACK: u64 = 11;
 /// After this many resumes in a row that Discord neither accepted nor refused, a new session is
 /// begun.
 const MAX_UNHEARD: u32 = 5;
-/// So many faults in a row cost short pauses only: together less than 7 s.
+/// Number of faults in a row that cost short pauses only: together less than 7 s.
 const SOON: u32 = 8;
 /// First and longest of the short pauses.
 const SHORT_PAUSE: Duration = Duration::from_millis(250);
@@ -50,7 +50,7 @@ const BRIEF: Duration = Duration::from_secs(10);
 /// Most events that wait for the store. When the queue is full, nothing more is read from Discord.
 const QUEUE: usize = 1024;
 
-/// How a connection ended.
+/// End of a connection.
 enum ConnectionEnd {
     /// The process is stopping.
     Stop,

@@ -21,7 +21,8 @@ pub(crate) struct ShardHealth {
 
 struct HealthState {
     shards: Vec<Shard>,
-    /// How many servers the bot is in, as Discord told when the run began, changed by what came since.
+    /// Number of servers that the bot is in, as Discord told when the run began, changed by what
+    /// came since.
     told: Option<u64>,
     /// The guard has paused all calls, because too many were refused.
     resting: bool,
@@ -199,7 +200,7 @@ impl ShardHealth {
 }
 
 impl HealthState {
-    /// How many servers the bot is in; none where that is not known.
+    /// Number of servers that the bot is in; none where that is not known.
     fn servers(&self) -> Option<u64> {
         let counted: Option<usize> =
             self.shards.iter().map(|shard| shard.servers.as_ref().map(HashSet::len)).sum();

@@ -27,11 +27,11 @@ const BATCH: usize = 100;
 /// Longest delay of a commit that would hold only echoes of our own messages. Echoes come with
 /// every answer, nothing of them is stored, and Discord may send them again.
 const COMPANY: Duration = Duration::from_millis(200);
-/// How far before the newest known message catching up begins, as a difference of ids (one minute):
-/// ids of different channels are not in perfect order.
+/// Distance before the newest known message at which catching up begins, as a difference of ids
+/// (one minute): ids of different channels are not in perfect order.
 const OVERLAP: u64 = 60_000 << 22;
 
-/// What an event turned out to be.
+/// Kind of a taken event.
 #[derive(PartialEq)]
 enum TakenEvent {
     /// An echo of our own message.

@@ -60,7 +60,7 @@ impl fmt::Debug for DiscordApi {
     }
 }
 
-/// One REST call: route, path and body.
+/// A REST call: route, path and body.
 pub(crate) struct Call {
     method: Method,
     route: Route,

@@ -35,7 +35,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(crate) struct Guard {
     refused: Mutex<RefusedCalls>,
-    /// Whether the count of earlier processes was loaded. Later runs in this process would only
+    /// True once the count of earlier processes was loaded. Later runs in this process would only
     /// load their own count.
     restored: AtomicBool,
     keeper: StateKeeper,
@@ -90,7 +90,7 @@ impl Default for Guard {
 }
 
 impl Guard {
-    /// How long all calls have to pause because too many were refused.
+    /// Pause of all calls because too many were refused.
     pub(super) fn full(&self, now: Timestamp) -> Option<Duration> {
         let mut refused = self.lock();
         refused.forget(now);
@@ -107,7 +107,7 @@ impl Guard {
         // The wait must not grow because the clock was set back.
         let wait = refused.until.since(now).min(pause);
         if wait.is_zero() {
-            // One call at a time: the next call waits for the outcome of this one.
+            // Make one call at a time: the next call waits for the outcome of this one.
             refused.until = now.plus(pause);
             return None;
         }

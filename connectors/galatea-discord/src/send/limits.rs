@@ -37,7 +37,7 @@ pub(crate) struct RateLimits {
     guard: Guard,
 }
 
-/// What a 429 applies to (Discord, `X-RateLimit-Scope` and `global`).
+/// Scope of a 429 (Discord, `X-RateLimit-Scope` and `global`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// The route of the call.
@@ -72,7 +72,7 @@ impl RateHeaders {
 }
 
 impl RateLimits {
-    /// How long a call has to wait; `None` if it may be made. The flag is true if the guard
+    /// Wait of a call; `None` if it may be made. The flag is true if the guard
     /// requires the wait. `interaction` calls are exempt from the global limit.
     pub(crate) fn wait(
         &self,

@@ -12,7 +12,7 @@ use super::muted::Muted;
 /// An interaction can be answered for 15 minutes (Discord, "Followup Messages"), less a margin of
 /// 30 seconds.
 const ANSWERABLE: Duration = Duration::from_secs(14 * 60 + 30);
-/// How long the caller of an interaction is remembered. No answer is sent later than that.
+/// Time for which the caller of an interaction is remembered. No answer is sent later than that.
 const KNOWN: Duration = Duration::from_secs(24 * 3600);
 /// Most entries of each kind; when full, expired interactions are removed and echoes are cleared.
 const MAX: usize = 10_000;
@@ -29,7 +29,7 @@ pub(crate) struct PendingAnswer {
     pub(crate) token: Option<SecretString>,
     /// User id of the caller.
     pub(crate) who: Option<u64>,
-    /// When the interaction arrived.
+    /// Arrival of the interaction.
     pub(crate) at: Timestamp,
     /// Of a press, what its message shows once its buttons are used; none for commands.
     pub(crate) used: Option<Value>,

@@ -42,7 +42,7 @@ pub(super) fn world(chat: &Chat) -> WorldRef {
     world
 }
 
-/// What is known of a chat.
+/// Facts about a chat.
 #[derive(Debug, Clone)]
 pub(super) struct KnownForum<'a> {
     pub(super) id: i64,

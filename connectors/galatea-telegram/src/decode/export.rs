@@ -18,7 +18,7 @@ use super::{connection::KnownForum, place::message_id};
 use number::integer;
 use topics::Topics;
 
-/// What the Bot API puts in front of the ids of supergroups and channels
+/// Prefix that the Bot API puts in front of the ids of supergroups and channels
 /// (<https://core.telegram.org/api/bots/ids>).
 const CHANNEL: i64 = -1_000_000_000_000;
 /// The type of a person's chat with a bot.
@@ -57,7 +57,7 @@ pub fn read_export(export: &Value) -> Option<Archive> {
     for list in lists.into_iter().flatten() {
         for (n, value) in list.as_array()?.iter().enumerate() {
             match Chat::of(value) {
-                // Which of them is the agent's is unknown, and all of them would be one Room.
+                // The agent's own one of them is unknown, and all of them would be one Room.
                 Ok((chat, _)) if chat.kind == BOT_CHAT => archive.skipped.push(format!(
                     "chat {} is with a bot: if it is this agent, export that chat by itself",
                     chat.id
@@ -127,7 +127,7 @@ fn positive(id: i64) -> Option<i64> {
     (id > 0).then_some(id)
 }
 
-/// What an entry of a chat is.
+/// Kind of a chat's entry.
 enum ExportEntry {
     Message(Box<Incoming>),
     /// The connector does not store such an entry either.

@@ -16,7 +16,7 @@ const MESSAGES: [&str; 4] = ["message", "edited_message", "channel_post", "edite
 /// Longest field name that is logged; the Bot API's longest update type has 28 letters.
 const NAME: usize = 40;
 
-/// One update, parsed as far as possible.
+/// An update, parsed as far as possible.
 #[derive(Debug)]
 pub(crate) struct RawUpdate {
     /// The `update_id`.
@@ -35,7 +35,7 @@ pub(crate) struct RawUpdate {
 pub(crate) struct ApiAnswer {
     /// The updates, in order.
     pub(crate) items: Vec<RawUpdate>,
-    /// How many more updates have no number, so that no offset can move past them.
+    /// Number of further updates without a number, so that no offset can move past them.
     pub(crate) without_number: usize,
 }
 

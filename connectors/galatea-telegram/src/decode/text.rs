@@ -10,7 +10,7 @@ use super::Me;
 /// Most entities that are read. Telegram allows 100 per message; a bound keeps the nesting shallow.
 const MAX_ENTITIES: usize = 128;
 
-/// One entity with its byte range.
+/// An entity with its byte range.
 #[derive(Debug, Clone)]
 struct EntitySpan<'a> {
     range: Range<usize>,
@@ -124,7 +124,7 @@ fn wrap(
 }
 
 fn code(shown: &str, out: &mut String) {
-    // One backtick more than the longest run inside (CommonMark §6.1).
+    // Use one backtick more than the longest run inside (CommonMark §6.1).
     let longest = shown.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let ticks = "`".repeat(longest + 1);
     let pad = if shown.starts_with('`') || shown.ends_with('`') { " " } else { "" };

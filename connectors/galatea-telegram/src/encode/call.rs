@@ -1,10 +1,10 @@
-//! One Bot API call of a delivery.
+//! A Bot API call of a delivery.
 
 use galatea_core::{Encoded, Error, RemoteId, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// One Bot API call without its chat, which the delivery's address adds when it is sent.
+/// A Bot API call without its chat, which the delivery's address adds when it is sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct BotCall {
     /// The Bot API method.
@@ -108,7 +108,7 @@ pub(crate) struct Upload {
     pub(crate) name: String,
     /// MIME type, where known.
     pub(crate) mime: Option<String>,
-    /// What it shows or says, for a chat that does not take the file.
+    /// Description, for a chat that does not take the file.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) description: String,
 }

@@ -8,7 +8,7 @@ use super::call::{Method, Upload};
 /// Largest file a bot may upload (Bot API, "Sending files").
 pub(crate) const MAX_UPLOAD: usize = 50 * 1024 * 1024;
 
-/// How an attachment is sent.
+/// Way in which an attachment is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
     /// Photo or video; albums may mix them.
@@ -44,8 +44,8 @@ pub(crate) fn form(media: &Media) -> (Method, &'static str, Class) {
     }
 }
 
-/// Where Telegram gets the file: a web address, a file id, or an upload under `field`. `position`
-/// is the attachment's index, for errors.
+/// Source from which Telegram gets the file: a web address, a file id, or an upload under `field`.
+/// `position` is the attachment's index, for errors.
 ///
 /// # Errors
 /// `Invalid` for another kind of address, or for a `data:` address that is too large.
@@ -122,7 +122,7 @@ fn clean(name: &str) -> String {
         .collect()
 }
 
-/// One item of an album (Bot API, InputMediaPhoto and the like).
+/// An item of an album (Bot API, InputMediaPhoto and the like).
 pub(crate) fn album_item(method: Method, address: &str) -> Map<String, Value> {
     let kind = match method {
         Method::SendVideo => "video",

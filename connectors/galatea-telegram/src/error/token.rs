@@ -19,7 +19,7 @@ pub(crate) fn token_shape(token: &str) -> Error {
 
 const COPY_IT: &str = "copy it from @BotFather as it is: TELEGRAM_BOT_TOKEN=123456789:AA…";
 
-/// What was certainly pasted instead of a token, and the fix. Applies to every Bot API server.
+/// Text that was certainly pasted instead of a token, and the fix. Applies to every Bot API server.
 pub(crate) fn mistaken(token: &str) -> Option<(&'static str, &'static str)> {
     let bare = token.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     let starts = |prefix: &str| {

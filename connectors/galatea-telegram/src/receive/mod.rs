@@ -31,7 +31,7 @@ const SYNCS: usize = 2;
 /// needed.
 const MAX_KNOWN: usize = 100_000;
 
-/// What polling and webhook of one bot need to receive updates.
+/// Parts that polling and webhook of one bot need to receive updates.
 #[derive(Clone)]
 pub(crate) struct UpdateIntake {
     pub(crate) api: BotApi,

@@ -16,7 +16,7 @@ pub(crate) const STREAM: &str = "updates";
 /// Key of the connector state that holds the time of the last poll, from which the length of an
 /// outage follows.
 const POLLED: &str = "polled";
-/// How often that time is stored.
+/// Pause between writes of that time.
 const NOTE: Duration = Duration::from_secs(3600);
 /// Most updates of one answer (Bot API, getUpdates.limit).
 const LIMIT: u8 = 100;
@@ -91,7 +91,7 @@ struct Poll {
     offset: Option<i64>,
     polled: Polled,
     waiting: WaitingAlbum,
-    /// How many updates to request; fewer while answers are too long.
+    /// Number of updates to request; fewer while answers are too long.
     limit: u8,
     /// Answers in a row with nothing but repeated updates; see [`gap::following`].
     repeats: u8,

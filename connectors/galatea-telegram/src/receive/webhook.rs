@@ -36,7 +36,7 @@ const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
 /// Largest update that is decoded, in bytes. A message has 4,096 characters and up to 100 entities;
 /// quoted replies double that.
 const MAX_BODY: usize = 1 << 20;
-/// How much of a larger body is read, so that it can be answered with 200. If it were refused,
+/// Length of a larger body that is read, so that it can be answered with 200. If it were refused,
 /// Telegram would send it forever and block the updates behind it.
 const MAX_TAKEN: usize = 16 << 20;
 /// Timeout for reading a body. An update is a few packets.

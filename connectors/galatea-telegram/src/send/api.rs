@@ -132,7 +132,7 @@ impl BotApi {
         })
     }
 
-    /// The same client with new connections.
+    /// This client with new connections.
     ///
     /// # Errors
     /// Those of [`HttpClient::new`].

@@ -31,7 +31,7 @@ pub(crate) struct ChatState {
     behind: watch::Sender<bool>,
     /// The bot's user name.
     handle: OnceLock<String>,
-    /// Where Telegram refused messages of the bot.
+    /// Places where Telegram refused messages of the bot.
     pub(crate) closed: Closed,
 }
 

@@ -34,12 +34,12 @@ const IN_GROUPS: Reach = Reach { most: 20, margin: 5, at_once: 1 };
 /// 30 a second that are free (Bot API, "Broadcasting to users").
 const IN_PRIVATE: Reach = Reach { most: 100, margin: 25, at_once: 3 };
 
-/// How long to wait for pending updates, far below the timeout of an attempt, and the pause before
+/// Wait for pending updates, far below the timeout of an attempt, and the pause before
 /// the next attempt.
 const CATCHING_UP: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// What a probe of a message number shows.
+/// Result of a probe of a message number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Probe {
     Ours,

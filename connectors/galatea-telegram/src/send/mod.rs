@@ -265,7 +265,7 @@ fn address(part: &mut BotCall, target: ChatTarget, forum: bool) {
     }
 }
 
-/// What to do about a refusal.
+/// Remedy for a refusal.
 #[derive(Debug, PartialEq)]
 enum Remedy {
     /// Repeat the call with this change.

@@ -1,4 +1,4 @@
-//! What is sent in place of a file that Telegram refuses: the file as a document, or a sentence with
+//! Replacement of a file that Telegram refuses: the file as a document, or a sentence with
 //! its description. The person who asked for it reads something in any case.
 
 use serde_json::{Value, json};

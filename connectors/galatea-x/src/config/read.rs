@@ -17,7 +17,7 @@ const FASTEST: Duration = Duration::from_secs(3);
 /// Longest accepted interval, in minutes: 30 days.
 const LONGEST: f64 = 30.0 * 24.0 * 60.0;
 
-/// Where the settings were set that errors are about.
+/// Places of the settings that errors are about.
 fn origins(settings: &Settings, credentials: &Credentials) -> Origins {
     let keys = match credentials {
         Credentials::OAuth1 { .. } => &v::TOKEN,

@@ -8,7 +8,7 @@ use twitter_v2::data::{FullTextEntities, Media, Tweet, User};
 
 use crate::decode::snowflake::number;
 
-/// One page of a timeline.
+/// A page of a timeline.
 #[derive(Debug, Default)]
 pub(crate) struct PostPage {
     /// Posts, newest first as X sends them.
@@ -21,7 +21,7 @@ pub(crate) struct PostPage {
     pub(crate) unreadable: Vec<Option<u64>>,
 }
 
-/// One post.
+/// A post.
 #[derive(Debug, Clone)]
 pub(crate) struct Post {
     /// The fields that twitter-v2 supports.

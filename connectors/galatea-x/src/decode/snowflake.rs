@@ -8,7 +8,7 @@ use std::time::Duration;
 const EPOCH: i64 = 1_288_834_974_657;
 const SHIFT: u32 = 22;
 
-/// When a post was made.
+/// Time of a post.
 pub(crate) fn made_at(id: u64) -> Timestamp {
     // 42 bits of milliseconds always fit.
     Timestamp(EPOCH + i64::try_from(id >> SHIFT).unwrap_or(i64::MAX - EPOCH))

@@ -70,7 +70,7 @@ struct Plain {
     code: bool,
     links: Vec<(usize, String)>,
     table: Option<TableList>,
-    /// Where the cell being read begins.
+    /// Start of the cell being read.
     cell: usize,
 }
 

@@ -18,7 +18,7 @@ use crate::{
     send::{api::Api, journal::Journal},
 };
 
-/// What both receiving tasks of one account share.
+/// Parts that both receiving tasks of one account share.
 #[derive(Clone)]
 pub(crate) struct PostIntake {
     pub(crate) api: Arc<Api>,

@@ -28,7 +28,7 @@ const HOUR: i64 = 3600 * 1000;
 const PROMPT: &str = "Write your next original post for your feed on X. One thought of your own that stands by itself, at most 280 characters, \
 about something else and in other words than your recent posts here. Answer with the post alone.";
 
-/// When the last post was requested, and when the next one is due.
+/// Times of the last requested post and of the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct PostPlan {
     last: Option<Timestamp>,

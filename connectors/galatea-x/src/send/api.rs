@@ -44,7 +44,7 @@ pub(crate) enum Class {
     Mentions,
     /// Our own posts.
     Timeline,
-    /// One post.
+    /// A post.
     Lookup,
     /// Posting.
     Post,
@@ -63,7 +63,7 @@ impl Class {
     }
 }
 
-/// One call of the API.
+/// A call of the API.
 pub(crate) struct ApiCall<'a> {
     pub(crate) method: Method,
     pub(crate) path: &'a str,

@@ -66,7 +66,7 @@ pub(crate) async fn me(api: &Api, prices: &Prices) -> Result<Me> {
     }
 }
 
-/// One page of mentions after the post `since`, with at most `most` posts.
+/// Reads a page of mentions after the post `since`, with at most `most` posts.
 pub(crate) async fn mentions(
     api: &Api,
     me: u64,
@@ -79,7 +79,7 @@ pub(crate) async fn mentions(
         .map_err(|f| api.error(f, "GET /2/users/:id/mentions"))
 }
 
-/// One page of the account's own posts after the post `since`.
+/// Reads a page of the account's own posts after the post `since`.
 pub(crate) async fn own_posts(
     api: &Api,
     me: u64,
@@ -117,7 +117,7 @@ async fn timeline(
     Ok(raw::page(answer))
 }
 
-/// One post; `None` if it does not exist any more.
+/// Reads a post; `None` if it does not exist any more.
 pub(crate) async fn post(api: &Api, prices: &Prices, id: &str) -> Result<Option<PostPage>> {
     api.budget.take(prices.read)?;
     let path = format!("/2/tweets/{id}");

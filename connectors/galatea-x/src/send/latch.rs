@@ -10,7 +10,7 @@ use crate::error::codes;
 const STANDING: [&str; 5] =
     [codes::UNAUTHORIZED, codes::LOGIN, codes::ENROLL, codes::PERMISSION, codes::CREDITS];
 
-/// One latched refusal.
+/// A latched refusal.
 #[derive(Debug, Clone)]
 pub(crate) struct Latch {
     kind: ErrorKind,

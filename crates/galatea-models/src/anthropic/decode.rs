@@ -39,7 +39,7 @@ pub(super) struct AnthropicTokens {
     pub(super) output_tokens: Option<u64>,
 }
 
-/// What was written into the cache, by how long it stays there.
+/// Tokens that were written into the cache, by how long it stays there.
 #[derive(Deserialize, Default, Clone, Copy)]
 pub(super) struct Created {
     #[serde(default)]

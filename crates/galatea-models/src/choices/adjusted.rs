@@ -29,7 +29,7 @@ impl Choices {
             .collect()
     }
 
-    /// The same with the reasons, for people.
+    /// Adjustments that hold for a model, with the reasons, for people.
     pub(crate) fn adjusted(&self, service: &str, model: &str, now: Timestamp) -> Vec<Adjusted> {
         let kept = lock(&self.0.kept);
         let of_model = kept.services.get(service).and_then(|one| one.adjusted.get(model));

@@ -1,4 +1,4 @@
-//! One change of a request that a service has refused.
+//! A change of a request that a service has refused.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -45,7 +45,7 @@ impl KeptChoices {
     }
 }
 
-/// What is stored for one service. A service is a provider at a base address.
+/// Choices of one service. A service is a provider at a base address.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct KeptService {
@@ -53,19 +53,19 @@ pub(crate) struct KeptService {
     pub(super) models: BTreeMap<String, Facts>,
     /// Names from settings that the list did not contain, each with similar names.
     pub(super) missing: BTreeMap<String, Vec<String>>,
-    /// What of requests the service refuses, by model.
+    /// Parts of requests that the service refuses, by model.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) adjusted: BTreeMap<String, Vec<Adjusted>>,
-    /// What trials of tools have shown, by model.
+    /// Results of trials of tools, by model.
     pub(super) tools: BTreeMap<String, ToolSkill>,
 }
 
-/// Whether a model can call tools, as a trial has shown.
+/// Tool calls of a model, as a trial has shown them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolSkill {
     /// It called the tool that it was asked to call.
     pub works: bool,
-    /// What it did instead, for people.
+    /// Its behaviour instead, for people.
     pub why: String,
     /// Day of the trial, `YYYY-MM-DD`.
     pub on: String,
@@ -78,7 +78,7 @@ pub(super) struct Chosen {
     pub(super) on: String,
 }
 
-/// What a service's list says about a model.
+/// Facts of a service's list about a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Facts {

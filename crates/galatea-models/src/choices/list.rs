@@ -5,12 +5,12 @@ use serde_json::Value;
 
 use super::Facts;
 
-/// One model of a list.
+/// A model of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ListedModel {
     /// The model's name at the provider.
     pub(crate) id: String,
-    /// When it was created, in Unix seconds, if the list says so.
+    /// Time of its creation, in Unix seconds, if the list says so.
     pub(crate) created: Option<i64>,
     /// True if its end is announced or it is switched off.
     pub(crate) ends: bool,

@@ -44,7 +44,7 @@ struct Wanted {
     cache: Option<StoredTokens>,
 }
 
-/// What storing a token in the provider's cache costs, as a multiple of reading it.
+/// Cost of storing a token in the provider's cache, as a multiple of reading it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoredTokens {
@@ -110,7 +110,7 @@ struct Units {
     characters: Option<String>,
     /// The page that states the price.
     source: String,
-    /// When it was read.
+    /// Day of reading.
     read: String,
 }
 

@@ -120,20 +120,20 @@ pub struct Family {
     pub unit: Option<UnitPrice>,
     /// A later price and the day from which it applies.
     pub later: Option<(time::Date, Price)>,
-    /// Which parameters it accepts.
+    /// Parameters that it accepts.
     pub rules: Rules,
     /// True if it accepts pictures.
     pub vision: bool,
 }
 
-/// Which parameters a model accepts. `Default` describes models without reasoning.
+/// Parameters that a model accepts. `Default` describes models without reasoning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rules {
     /// Wire format of OpenAI's API.
     pub wire: Wire,
     /// Name of the parameter that limits the answer's length.
     pub limit: Limit,
-    /// Whether sampling parameters such as temperature are accepted.
+    /// Treatment of sampling parameters such as temperature.
     pub sampling: Sampling,
     /// Reasoning efforts that it accepts.
     pub efforts: Vec<Effort>,
@@ -215,7 +215,7 @@ pub enum Limit {
     MaxCompletionTokens,
 }
 
-/// When sampling parameters such as temperature are accepted.
+/// Cases in which sampling parameters such as temperature are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sampling {

@@ -34,7 +34,7 @@ impl Matrix {
     }
 }
 
-/// What a file of a static model holds.
+/// Content of a static model's file.
 pub(super) struct Tensors {
     /// A row for each token.
     pub(super) table: Matrix,

@@ -10,7 +10,7 @@ use galatea_core::{
 
 use crate::wire::codes;
 
-/// One model of a chain.
+/// A model of a chain.
 pub(crate) struct MediaLink<T: MediaTask> {
     /// Address of the service.
     pub(crate) site: String,

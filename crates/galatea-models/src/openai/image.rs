@@ -94,7 +94,7 @@ fn decode(bytes: &[u8]) -> Result<Made<MediaFile>, Fail> {
     Ok(Made { output: MediaFile { bytes, mime, ending }, used, micros: None, by: None })
 }
 
-/// What the bytes are, by their signature.
+/// Kind of the bytes, by their signature.
 fn picture(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     Some(match bytes {
         [0x89, b'P', b'N', b'G', ..] => ("image/png", "png"),

@@ -31,13 +31,13 @@ pub(crate) trait Gather {
     fn take(&mut self, frame: &str, on_text: &OnText<'_>) -> Result<Progress, Fail>;
     /// True if the answer is complete if the stream ends here without a final frame.
     fn complete(&self) -> bool;
-    /// What the service has counted so far.
+    /// Tokens that the service has counted so far.
     fn usage(&self) -> Usage;
     /// Returns the answer.
     fn finish(self) -> TextAnswer;
 }
 
-/// What a frame means for the stream.
+/// Meaning of a frame for the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// A part of the answer; more frames follow.

@@ -1,4 +1,4 @@
-//! What a message of an export contains, in the words that the connector uses for the same message
+//! Content of an exported message, in the words that the connector uses for the same message
 //! when it receives it.
 
 use galatea_core::{Content, Media, Quote, QuoteKind};

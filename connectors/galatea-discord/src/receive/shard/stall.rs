@@ -1,4 +1,4 @@
-//! What a shard does when the gateway has sent nothing for too long.
+//! Step of a shard when the gateway has sent nothing for too long.
 
 use galatea_core::{Error, ErrorKind};
 use serde_json::json;

@@ -187,7 +187,7 @@ impl Renewal {
         let pairs =
             [("grant_type", "refresh_token"), ("refresh_token", old.refresh_token.expose_secret())];
         let granted = self.app.grant(&pairs).await.map_err(|error| match error.retry() {
-            // Nothing was posted, even if the outcome of the renewal is unknown.
+            // No post was made, even if the outcome of the renewal is unknown.
             Retry::Never => error,
             _ => error.with_sent(Sent::No),
         })?;

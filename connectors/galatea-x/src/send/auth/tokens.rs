@@ -20,7 +20,7 @@ pub(crate) struct LoginTokens {
     /// Can be used once.
     #[serde(serialize_with = "written")]
     pub(crate) refresh_token: SecretString,
-    /// When the access token expires.
+    /// Expiry of the access token.
     pub(crate) expires_at: Timestamp,
     /// The granted scopes.
     pub(crate) scope: String,

@@ -29,7 +29,7 @@ pub(crate) struct Summons {
     pub(crate) name: String,
 }
 
-/// What a part of an answer became.
+/// Post that a part of an answer became.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Posted {
     pub(super) delivery: DeliveryId,

@@ -210,7 +210,7 @@ fn innermost(found: BTreeSet<Adjustment>) -> Vec<Adjustment> {
     found.into_iter().filter(|one| !all.iter().any(|other| holds(one, other))).collect()
 }
 
-/// What a refusal of a role, of an order of messages, or of pictures demands.
+/// Adjustment that a refusal of a role, of an order of messages, or of pictures demands.
 fn of_roles(text: &str, sent: &Value) -> Vec<Adjustment> {
     let has = |phrases: &[&str]| phrases.iter().any(|phrase| text.contains(phrase));
     let works = |adjustment: &Adjustment| changes(sent, adjustment);
@@ -451,7 +451,7 @@ fn fields(sent: &Value, provider: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// What a refusal of a named field demands.
+/// Adjustment that a refusal of a named field demands.
 fn of_field(path: &[String], fields: &[Vec<String>], sent: &Value) -> Vec<Adjustment> {
     let Some(last) = path.last().map(|last| plain(last)) else { return Vec::new() };
     if matches!(last.as_str(), "system" | "systeminstruction" | "instructions" | "developer") {
