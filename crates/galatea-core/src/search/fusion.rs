@@ -7,7 +7,7 @@ mod named;
 mod prepare;
 mod script;
 
-pub use named::{MOST_KNOWN, NamedWords, named};
+pub use named::{MOST_KNOWN, Named, named};
 pub use prepare::{embedded_question, embedded_text};
 pub use script::is_unspaced;
 

@@ -7,7 +7,7 @@ use crate::{
     derived::MemoryScope,
     embedding::Embedding,
     error::Result,
-    fusion::{Fusion, NamedWords, Ranked},
+    fusion::{Fusion, Named, Ranked},
     ids::{EntityId, RoomId},
     memory::{Memory, MemoryKind},
     visibility::Visibility,
@@ -117,7 +117,7 @@ impl RecallQuery {
     /// Of people whom the question names ([`crate::fusion::named`]). Their names are left out of the
     /// words where messages alone are looked for, see [`Self::names`].
     #[must_use]
-    pub fn naming(mut self, named: NamedWords) -> Self {
+    pub fn naming(mut self, named: Named) -> Self {
         self.named = named.people;
         if self.kinds == [MemoryKind::Messages] {
             let is_sought = |name: &&String| !named.addressed.contains(name);

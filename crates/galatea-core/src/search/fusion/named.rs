@@ -24,7 +24,7 @@ const PLACES: usize = 8;
 
 /// The people whom a question names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct NamedWords {
+pub struct Named {
     /// The people, at most 16, in the order in which they were given.
     pub people: Vec<EntityId>,
     /// The names, as the question writes them.
@@ -33,7 +33,7 @@ pub struct NamedWords {
     pub addressed: Vec<String>,
 }
 
-impl NamedWords {
+impl Named {
     /// The agent is addressed by its names rather than asked about: neither its messages rise nor those
     /// to it.
     #[must_use]
@@ -72,10 +72,7 @@ struct Match {
 /// written with a capital letter inside of the question. Of names within each other the longest
 /// counts; people of one name are all named. Names of fewer than three letters and names without a
 /// letter are not looked for.
-pub fn named<'a>(
-    question: &str,
-    people: impl IntoIterator<Item = (EntityId, &'a str)>,
-) -> NamedWords {
+pub fn named<'a>(question: &str, people: impl IntoIterator<Item = (EntityId, &'a str)>) -> Named {
     let text: Vec<NameWord<'_>> = words(question).collect();
     // The words in order, each with its place: most questions are short, and most Rooms small.
     let mut places: Vec<(&str, usize)> =
@@ -131,7 +128,7 @@ pub fn named<'a>(
         let begins_there = longest.get(&of.first).is_some_and(|last| *last > of.last);
         begins_there || before.is_some_and(|(_, last)| *last >= of.last)
     };
-    let mut named = NamedWords::default();
+    let mut named = Named::default();
     let (mut seen, mut written) = (HashSet::new(), HashSet::new());
     for of in found.iter().filter(|of| !is_within(of)) {
         if !seen.contains(&of.person) {
