@@ -28,7 +28,7 @@ impl Action for ChooseOption {
     const NAME: &'static str = "CHOOSE_OPTION";
     const SIDE_EFFECT: bool = true;
     const SCOPE: Scope = Scope::Room;
-    type ChooseParams = ChooseParams;
+    type Params = ChooseParams;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
             "Pick an option of a decision that waits in this room, as the speaker says.",

@@ -38,7 +38,7 @@ impl Action for UpdateContact {
     const NAME: &'static str = "UPDATE_CONTACT";
     const SIDE_EFFECT: bool = true;
     const SCOPE: Scope = Scope::Speaker;
-    type ContactParams = ContactParams;
+    type Params = ContactParams;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
             "Remember or correct what the speaker tells about themselves and asks to be remembered.",

@@ -31,7 +31,7 @@ impl Action for GenerateImage {
     const SCOPE: Scope = Scope::Conversation;
     // Models of high quality take up to two minutes, and the turn has to end.
     const TIME: Duration = Duration::from_secs(100);
-    type ImageParams = ImageParams;
+    type Params = ImageParams;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
             "Make a picture and send it here, only when asked to.",

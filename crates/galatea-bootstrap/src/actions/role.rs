@@ -28,7 +28,7 @@ pub(crate) struct RoleParams {
 impl Action for UpdateRole {
     const NAME: &'static str = "UPDATE_ROLE";
     const SCOPE: Scope = Scope::World;
-    type RoleParams = RoleParams;
+    type Params = RoleParams;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
             "Give a person in this group the role ADMIN or NONE. Only when an admin asks.",

@@ -34,7 +34,7 @@ pub(crate) struct SendParams {
 impl Action for SendMessage {
     const NAME: &'static str = "SEND_MESSAGE";
     const SCOPE: Scope = Scope::Elsewhere;
-    type SendParams = SendParams;
+    type Params = SendParams;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
             "Say something in another room or privately, only when asked to. To answer here, just reply.",

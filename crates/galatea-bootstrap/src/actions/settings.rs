@@ -38,7 +38,7 @@ pub(crate) struct SettingsParams {
 impl Action for UpdateSettings {
     const NAME: &'static str = "UPDATE_SETTINGS";
     const SCOPE: Scope = Scope::Room;
-    type SettingsParams = SettingsParams;
+    type Params = SettingsParams;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
             "Note down a setting or rule for this room. Only when an admin asks. The key retention_days, for the owner only, says after how many days all messages in all rooms of this place are deleted: a whole number of days; 0 keeps them.",

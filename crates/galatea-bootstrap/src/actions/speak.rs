@@ -30,7 +30,7 @@ impl Action for Speak {
     const SIDE_EFFECT: bool = true;
     const SCOPE: Scope = Scope::Conversation;
     const TIME: Duration = Duration::from_secs(60);
-    type SpeakParams = SpeakParams;
+    type Params = SpeakParams;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
             "Say something here as a voice message, only when asked to.",

@@ -6,7 +6,7 @@ use super::source::Names;
 
 /// A message that a fact names as its evidence.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Evidence<'a> {
+pub(crate) struct EvidenceMessage<'a> {
     pub(crate) author: EntityId,
     pub(crate) text: &'a str,
     /// The message before it, by whom: it may be the question that this one answers.

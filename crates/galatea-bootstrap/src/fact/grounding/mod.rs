@@ -11,7 +11,7 @@ mod statement;
 mod unspaced;
 mod words;
 
-pub(crate) use claim::{Evidence, Statement, Ungrounded};
+pub(crate) use claim::{EvidenceMessage, Statement, Ungrounded};
 pub(crate) use looked_for::with_relatives;
 pub(crate) use source::Names;
 
@@ -28,7 +28,10 @@ pub(crate) fn may_be_name(word: &str) -> bool {
 ///
 /// # Errors
 /// The first reason why it does not.
-pub(crate) fn grounded(claim: &Statement<'_>, said: &[Evidence<'_>]) -> Result<(), Ungrounded> {
+pub(crate) fn grounded(
+    claim: &Statement<'_>,
+    said: &[EvidenceMessage<'_>],
+) -> Result<(), Ungrounded> {
     if claim.text.chars().any(is_unspaced) {
         return unspaced::grounded(claim, said);
     }

@@ -3,7 +3,7 @@
 use galatea_core::EntityId;
 
 use super::{
-    claim::{Evidence, Statement, Ungrounded},
+    claim::{EvidenceMessage, Statement, Ungrounded},
     source::{Clause, Person, SourceWord, clauses, named, words as words_of},
     words::{WordRole, are_alike, are_cases, are_same},
 };
@@ -81,7 +81,7 @@ pub(super) struct FactSource<'a> {
 }
 
 impl<'a> FactSource<'a> {
-    pub(super) fn of(claim: &Statement<'a>, said: &[Evidence<'a>]) -> Self {
+    pub(super) fn of(claim: &Statement<'a>, said: &[EvidenceMessage<'a>]) -> Self {
         let mut names = claim.names.to_vec();
         names.extend(own_names(claim));
         let (mut source_clauses, mut asked) = (Vec::new(), Vec::new());

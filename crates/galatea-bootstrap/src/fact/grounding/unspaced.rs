@@ -3,7 +3,7 @@
 use galatea_core::fusion::is_unspaced;
 
 use super::{
-    claim::{Evidence, Statement, Ungrounded},
+    claim::{EvidenceMessage, Statement, Ungrounded},
     statement::is_question,
 };
 use crate::{
@@ -21,7 +21,10 @@ const HEDGE: [&str; 8] = ["想", "如果", "要是", "可能", "也许", "かも
 /// Marks of what has ended.
 const ENDED: [&str; 5] = ["以前", "曾经", "曾", "元", "戒"];
 
-pub(super) fn grounded(claim: &Statement<'_>, said: &[Evidence<'_>]) -> Result<(), Ungrounded> {
+pub(super) fn grounded(
+    claim: &Statement<'_>,
+    said: &[EvidenceMessage<'_>],
+) -> Result<(), Ungrounded> {
     let stated: String = said.iter().flat_map(|said| sentences(said.text)).collect();
     let asked = said.iter().filter_map(|said| said.before).map(|(_, text)| text);
     let asked: String = asked.filter(|text| is_question(text)).collect();
