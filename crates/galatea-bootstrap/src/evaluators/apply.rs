@@ -51,7 +51,7 @@ pub(super) fn change(
     let texts = talk.messages.iter().map(|memory| memory.content.text.as_str());
     let names = people.names(texts.chain(facts.iter().map(|fact| fact.text.as_str())));
     for fact in facts.iter().take(MOST) {
-        let Some(EvidenceMessage { messages, subject }) =
+        let Some(Evidence { messages, subject }) =
             evidence(turn, talk, people, &names, shown_from, fact)
         else {
             applied.dropped += 1;
@@ -69,7 +69,7 @@ pub(super) fn change(
 }
 
 /// The messages of one author in which a fact stands, and whom it is about.
-struct EvidenceMessage<'a> {
+struct Evidence<'a> {
     messages: Vec<&'a Memory>,
     subject: Subject,
 }
@@ -83,7 +83,7 @@ fn evidence<'a>(
     names: &Names,
     shown_from: usize,
     fact: &LearntFact,
-) -> Option<EvidenceMessage<'a>> {
+) -> Option<Evidence<'a>> {
     let text = words::line(&without_suffixes(talk, &fact.text), LONGEST);
     let shown = |number: &usize| *number > shown_from && talk.evidence(*number).is_some();
     let stands = |numbers: &[usize]| {
@@ -106,7 +106,7 @@ fn evidence<'a>(
             tracing::trace!(room = %turn.room.id, ?why, "a derived fact does not stand in its message");
             return None;
         }
-        Some(EvidenceMessage { messages, subject })
+        Some(Evidence { messages, subject })
     };
     let named: Vec<usize> = fact.evidence.iter().copied().filter(shown).collect();
     let first = named.iter().find_map(|number| talk.evidence(*number));
