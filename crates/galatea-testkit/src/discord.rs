@@ -21,6 +21,7 @@
 //! # }
 //! ```
 
+mod adding;
 mod applications;
 mod channels;
 mod doings;

@@ -19,6 +19,7 @@
 //! # }
 //! ```
 
+mod adding;
 mod answer;
 mod doings;
 mod entities;
