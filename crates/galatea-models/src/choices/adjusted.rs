@@ -1,7 +1,6 @@
 //! Keeps which fields and roles a service refuses, by model, beside the choices.
 
 use galatea_core::{Result, Timestamp};
-use serde::{Deserialize, Serialize};
 
 use super::{Choices, kept::Adjusted, lock};
 use crate::choices::adjustment::Adjustment;

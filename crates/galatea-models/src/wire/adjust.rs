@@ -6,7 +6,6 @@
 
 pub(crate) mod recognise;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::choices::adjustment::Adjustment;
