@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{Call, Endpoint, Refused, Unsent};
 use crate::{
-    choices::{Choices, adjustment::Adjustment, kept::Adjusted},
+    choices::{Adjusted, Choices, adjustment::Adjustment},
     wire::{
         Hint,
         adjust::{adjust, recognise},
