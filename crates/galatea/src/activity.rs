@@ -15,7 +15,8 @@ use tokio::{
 };
 
 use self::turns::{Handled, Note, Turns};
-use crate::{models::ModelHealth, output::Output, trouble::Trouble};
+use crate::output::Output;
+use galatea_host::{models::watch::ModelHealth, report::Trouble};
 
 /// Rooms whose platform is known; beyond that all are looked up again.
 const ROOMS: usize = 1024;

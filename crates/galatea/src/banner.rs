@@ -3,10 +3,8 @@
 
 use std::fmt::Write as _;
 
-use crate::{
-    output::{Color, Style},
-    report::{hang, wrap},
-};
+use crate::output::{Style, hang};
+use galatea_host::look::{Color, Look, wrap};
 
 /// Width of the first column, including the space after the name.
 const NAME: usize = 11;

@@ -5,7 +5,7 @@ use galatea_core::{
     breaker::{BreakerState, Phase},
 };
 
-use crate::output::when;
+use galatea_host::look::when;
 
 /// Code of a breaker that is not closed.
 const CODE: &str = "GAL-BREAKER";

@@ -5,10 +5,10 @@ use std::{io::IsTerminal, path::PathBuf, sync::OnceLock};
 
 use crate::{
     cli::flags::Globals,
-    config::{Configuration, Sources, check_database},
     failure::{Failure, Result},
     output::Output,
 };
+use galatea_host::config::{Configuration, Sources, check_database};
 
 /// Passed to every command.
 pub(crate) struct Context {
@@ -16,7 +16,7 @@ pub(crate) struct Context {
     /// Folder the command runs in. Relative paths in flags and the environment start here.
     pub(crate) working_dir: PathBuf,
     sources: Sources,
-    configuration: OnceLock<std::result::Result<Configuration, Vec<crate::report::Report>>>,
+    configuration: OnceLock<std::result::Result<Configuration, Vec<galatea_host::report::Report>>>,
     announced: OnceLock<()>,
     no_input: bool,
     /// Whether `--log-json` is given.
@@ -67,7 +67,7 @@ impl Context {
     /// The configuration without its warnings, for commands that list them themselves.
     pub(crate) fn quiet_configuration(
         &self,
-    ) -> std::result::Result<&Configuration, &[crate::report::Report]> {
+    ) -> std::result::Result<&Configuration, &[galatea_host::report::Report]> {
         self.configuration
             .get_or_init(|| Configuration::load(&self.sources, &self.output.redactor))
             .as_ref()

@@ -155,7 +155,7 @@ impl Exit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{catalogue, connectors::PLATFORMS};
+    use galatea_host::{catalogue, platforms::PLATFORMS};
 
     #[test]
     fn configuration_codes_beat_the_kind() {

@@ -1,10 +1,11 @@
 //! The error type of commands: reports for people, and the exit code.
 
-use galatea_core::{Error, character::Refused};
+use galatea_core::Error;
+use galatea_host::report::{Faults, Report};
 use serde_json::json;
 use std::process::ExitCode;
 
-use crate::{exit::Exit, output::Output, report::Report};
+use crate::{exit::Exit, output::Output};
 
 /// Result of commands.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
@@ -52,14 +53,15 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let exit = Exit::of(&error);
-        // The source lists every fault of a refused character file; the error contains the first
-        // only.
-        match std::error::Error::source(&error).and_then(|source| source.downcast_ref::<Refused>())
-        {
-            Some(refused) => {
-                Self::new(refused.diagnostics.iter().map(Report::from).collect(), exit)
-            }
-            None => Self::new(vec![Report::from(&error)], exit),
+        Self::new(Report::all_of(&error), exit)
+    }
+}
+
+impl From<Faults> for Failure {
+    fn from(faults: Faults) -> Self {
+        match faults {
+            Faults::Settings(reports) => Self::new(reports, Exit::Configuration),
+            Faults::Error(error) => error.into(),
         }
     }
 }

@@ -3,9 +3,10 @@
 use galatea_core::{Finding, Severity};
 use std::{collections::BTreeSet, fmt::Write as _};
 
-use crate::{
-    output::{Color, Style},
-    report::{Level, Report, wrap},
+use crate::output::Style;
+use galatea_host::{
+    look::{Color, Look, wrap},
+    report::{Level, Report},
 };
 
 /// Renders the findings. Each starts with its mark; cause, origin and fix follow below. Every line
@@ -74,7 +75,9 @@ pub(crate) fn summary(findings: &[Finding], asked: bool) -> String {
     }
     let codes: BTreeSet<_> = findings
         .iter()
-        .filter(|f| f.severity >= Severity::Warning && crate::catalogue::find(&f.id).is_some())
+        .filter(|f| {
+            f.severity >= Severity::Warning && galatea_host::catalogue::find(&f.id).is_some()
+        })
         .map(|f| f.id.as_str())
         .collect();
     let more = codes
@@ -111,7 +114,7 @@ pub(crate) fn from_report(subject: &str, report: &Report) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::WIDTH;
+    use galatea_host::look::WIDTH;
 
     #[test]
     fn marks_codes_and_lines_fit_the_width() {

@@ -2,7 +2,6 @@
 //! ready to answer (`/readyz`).
 
 mod owner;
-mod readiness;
 
 use axum::{
     Json, Router,
@@ -12,35 +11,19 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use futures::future::BoxFuture;
-use galatea_core::{Error, ErrorKind, Result, Settings, Variable, redact::Redactor};
+use galatea_core::{Error, ErrorKind, Result, Settings, redact::Redactor};
+use galatea_host::{
+    config::{SERVER_HOST, SERVER_PORT},
+    readiness::Probe,
+};
 use galatea_http::listen::Limits;
 use std::{
     io,
     net::{IpAddr, Ipv4Addr, SocketAddr},
-    sync::Arc,
 };
 use tokio::net::TcpListener;
 
 use crate::version;
-
-pub(crate) use readiness::{AgentState, ClusterState, ConnectorState, Note, Readiness, Reason};
-
-/// Address the health server listens on.
-pub(crate) const SERVER_HOST: Variable = Variable::new(
-    "SERVER_HOST",
-    "Address of the health server; only the loopback interface is allowed.",
-)
-.or("127.0.0.1");
-/// Port of the health server. The default 3000 is elizaOS's.
-pub(crate) const SERVER_PORT: Variable =
-    Variable::new("SERVER_PORT", "Port of the health server; 0 takes any free one.").or("3000");
-
-/// Every setting this module reads.
-pub(crate) const VARIABLES: &[Variable] = &[SERVER_HOST, SERVER_PORT];
-
-/// Computes the readiness. Called for every request.
-pub(crate) type Probe = Arc<dyn Fn() -> BoxFuture<'static, Readiness> + Send + Sync>;
 
 /// Address to listen on. `port` is the value of the flag `--port`.
 ///

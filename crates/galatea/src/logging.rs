@@ -8,10 +8,10 @@ use tracing_subscriber::EnvFilter;
 
 use crate::{
     cli::{Cli, Command},
-    config::{LOG_JSON_FORMAT, LOG_LEVEL},
     context::Context,
     redact::{CleanStderr, Form},
 };
+use galatea_host::config::{LOG_JSON_FORMAT, LOG_LEVEL};
 
 /// Starts logging. A process that runs agents logs from `info` on. Other commands log errors only,
 /// unless `LOG_LEVEL` or `-v` asks for more.

@@ -10,32 +10,15 @@ use std::{
     io::{self, IsTerminal, Write},
     sync::{Arc, OnceLock},
 };
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
-use crate::{
-    printable,
-    redact::Redactor,
-    report::{Report, WIDTH, hang},
+use crate::{printable, redact::Redactor};
+use galatea_host::{
+    look::{Color, Look, WIDTH, wrap},
+    report::{Level, Report},
 };
 
 /// Lines are not broken to fewer columns than this.
 const NARROWEST: usize = 30;
-
-/// Formats milliseconds since 1970 for people (RFC 3339).
-pub(crate) fn when(millis: i64) -> String {
-    let time = OffsetDateTime::from_unix_timestamp(millis.div_euclid(1000)).ok();
-    time.and_then(|time| time.format(&Rfc3339).ok()).unwrap_or_else(|| format!("{millis} ms"))
-}
-
-/// The colours in use. Each stands next to a word or symbol with the same meaning.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Color {
-    Red = 31,
-    Green = 32,
-    Yellow = 33,
-    Blue = 34,
-    Cyan = 36,
-}
 
 /// Whether a stream takes colours, and how wide its terminal is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,14 +51,6 @@ impl Style {
         Self { colors: colored.then(unguessed), columns: columns() }
     }
 
-    pub(crate) fn paint(self, color: Color, text: &str) -> String {
-        self.painted(color as u8, text, "")
-    }
-
-    pub(crate) fn bold(self, color: Color, text: &str) -> String {
-        self.painted(color as u8, text, "1;")
-    }
-
     fn painted(self, color: u8, text: &str, bold: &str) -> String {
         match self.mark() {
             Some(mark) => format!("{mark}{bold}{color}m{text}{mark}0m"),
@@ -97,11 +72,6 @@ impl Style {
         }
     }
 
-    /// Width at which text is broken: at most [`WIDTH`], at least [`NARROWEST`].
-    pub(crate) fn width(self) -> usize {
-        self.columns.map_or(WIDTH, |columns| columns.clamp(NARROWEST, WIDTH))
-    }
-
     /// Columns of the terminal. `None` without a terminal, so that lines read by programs stay
     /// whole.
     pub(crate) fn columns(self) -> Option<usize> {
@@ -110,6 +80,21 @@ impl Style {
 
     pub(crate) fn is_colored(self) -> bool {
         self.colors.is_some()
+    }
+}
+
+impl Look for Style {
+    /// At most [`WIDTH`], at least [`NARROWEST`].
+    fn width(self) -> usize {
+        self.columns.map_or(WIDTH, |columns| columns.clamp(NARROWEST, WIDTH))
+    }
+
+    fn paint(self, color: Color, text: &str) -> String {
+        self.painted(color as u8, text, "")
+    }
+
+    fn bold(self, color: Color, text: &str) -> String {
+        self.painted(color as u8, text, "1;")
     }
 }
 
@@ -127,6 +112,28 @@ fn columns() -> Option<usize> {
         .filter(|columns| *columns > 0);
     set.or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
 }
+
+/// Wraps text that follows a label of `indent` columns. Further lines start below the text. If too
+/// little room is left beside the label, the text starts on its own line. Text that fits, and text
+/// that is not written to a terminal, is unchanged.
+pub(crate) fn hang(indent: usize, text: &str, style: Style) -> String {
+    let Some(width) = style
+        .columns()
+        .filter(|width| text.lines().any(|line| indent + line.chars().count() > *width))
+    else {
+        return text.to_owned();
+    };
+    let (begin, indent) =
+        if indent + LEAST <= width { ("", indent) } else { (BELOW, BELOW.len() - 1) };
+    let room = width.saturating_sub(indent).max(1);
+    let lines: Vec<String> = text.lines().flat_map(|line| wrap(line, room, room)).collect();
+    format!("{begin}{}", lines.join(&format!("\n{}", " ".repeat(indent))))
+}
+
+/// Minimum width for text beside a label.
+const LEAST: usize = 18;
+/// Starts a line below the label.
+const BELOW: &str = "\n    ";
 
 /// The streams a command writes to. All text except [`Output::raw`] passes the redactor, and all of
 /// it has what a terminal would obey escaped.
@@ -259,7 +266,7 @@ impl Output {
 
     /// Writes an error or warning to stderr. `-q` hides warnings.
     pub(crate) fn report(&self, report: &Report) {
-        if self.quiet && report.level != crate::report::Level::Error {
+        if self.quiet && report.level != Level::Error {
             return;
         }
         let text = report.render(self.talk_style);
@@ -276,5 +283,26 @@ mod tests {
     fn lines_are_as_wide_as_the_terminal_within_reason() {
         let width = |columns| Style { colors: None, columns }.width();
         assert_eq!([None, Some(40), Some(79), Some(300), Some(5)].map(width), [80, 40, 79, 80, 30]);
+    }
+
+    #[test]
+    fn text_hangs_below_its_beginning_or_below_its_head() {
+        let text = "one two three four five six seven";
+        assert_eq!(
+            hang(13, text, Style::narrow(40)),
+            "one two three four five six\n             seven"
+        );
+        assert_eq!(hang(25, text, Style::narrow(40)), "\n    one two three four five six seven");
+        assert_eq!(hang(13, text, Style::plain()), text);
+    }
+
+    #[test]
+    fn a_narrow_terminal_gets_narrow_reports() {
+        let report = Report::error("another program is reading this Telegram bot's messages")
+            .code("GAL-TG-409")
+            .cause("getUpdates answered 409 Conflict, as it does")
+            .fix("stop the other copy");
+        let text = report.render(Style::narrow(40));
+        assert!(text.lines().all(|line| line.chars().count() <= 40), "{text}");
     }
 }

@@ -1,7 +1,8 @@
 //! The message printed when the program panics: no backtrace, but a request to report it. The
 //! process then exits with 101, Rust's code for panics.
 
-use crate::{output::Output, report::Report};
+use crate::output::Output;
+use galatea_host::report::Report;
 
 /// Installs the message for panics of every thread. A panic in a supervised task prints it, too,
 /// but does not end the process.

@@ -14,11 +14,13 @@ use crate::{
         outbox::{failure, short},
     },
     context::Context,
-    data_dir::DataDir,
-    database,
     exit::Exit,
     failure::Result,
-    output::{Color, Style},
+    output::Style,
+};
+use galatea_host::{
+    look::{Color, Look},
+    storage::{data_dir::DataDir, database},
 };
 
 /// Prove that no message is missing: received = answered + … + pending
@@ -156,7 +158,7 @@ fn render(
             text,
             "\n{} {}",
             style.bold(Color::Green, "✓"),
-            crate::report::hang(2, "every message received is in exactly one column", style)
+            crate::output::hang(2, "every message received is in exactly one column", style)
         );
     } else {
         let _ = writeln!(

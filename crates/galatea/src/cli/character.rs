@@ -15,8 +15,11 @@ use crate::{
     cli::flags::Json,
     context::Context,
     failure::{Failure, Result},
-    files::{self, Access},
     output::Output,
+};
+use galatea_host::{
+    look::{Color, Look},
+    storage::files::{self, Access},
 };
 
 pub(crate) use read::read;
@@ -162,7 +165,7 @@ pub(crate) fn write_new(context: &Context, name: &str, file: &Path, force: bool)
 fn wrote(output: &Output, file: &Path) {
     output.say(format_args!(
         "{} wrote {}",
-        output.talk_style.paint(crate::output::Color::Green, "✓"),
+        output.talk_style.paint(Color::Green, "✓"),
         file.display()
     ));
 }

@@ -24,6 +24,7 @@ use crate::{
     context::Context,
     failure::Result,
 };
+use galatea_host::storage::data_dir::DataDir;
 
 /// Talk to an agent here
 ///
@@ -66,8 +67,7 @@ impl Chat {
     /// Connects to the agent or starts it, and talks.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
         let configuration = context.configuration()?;
-        let data_dir =
-            crate::data_dir::DataDir::locate(&configuration.settings, &context.working_dir);
+        let data_dir = DataDir::locate(&configuration.settings, &context.working_dir);
         let name = self.name.clone().unwrap_or_else(own_name);
         if let Some(client) = find::running(data_dir.path(), self.agent.as_deref(), &name).await? {
             if !self.characters.characters.is_empty() {
@@ -96,7 +96,7 @@ impl Chat {
         &self,
         mut client: galatea_terminal::TerminalClient,
         lookup: &failure_lookup::Verdicts,
-        data_dir: &crate::data_dir::DataDir,
+        data_dir: &DataDir,
         context: &Context,
     ) -> Result<ExitCode> {
         use std::io::IsTerminal;

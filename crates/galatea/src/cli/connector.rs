@@ -10,21 +10,22 @@ use serde_json::json;
 use std::{process::ExitCode, sync::Arc};
 
 use crate::{
-    accounts,
     cli::{
         flags::{Characters, Fix, Json},
         repairs::Repairs,
         status,
     },
-    connectors::{Built, PLATFORMS, Taken},
     context::Context,
-    data_dir::DataDir,
     exit::Exit,
     failure::Result,
     findings,
-    output::Color,
-    personas::{self, Persona},
-    report::hang,
+    output::hang,
+};
+use galatea_host::{
+    characters::personas::{self, Persona},
+    look::{Color, Look},
+    platforms::{Built, PLATFORMS, Taken, accounts},
+    storage::data_dir::DataDir,
 };
 
 /// Platforms: which are on, and do they work

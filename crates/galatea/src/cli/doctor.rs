@@ -22,14 +22,18 @@ use crate::{
         repairs::Repairs,
         status,
     },
-    config::Configuration,
     context::Context,
-    data_dir::DataDir,
     exit::Exit,
     failure::Result,
     findings,
-    health::Reason,
-    lock::{self, Holder},
+};
+use galatea_host::{
+    config::Configuration,
+    readiness::Reason,
+    storage::{
+        data_dir::DataDir,
+        lock::{self, Holder},
+    },
 };
 
 /// Find out what works and what does not; exit 7 when something does not

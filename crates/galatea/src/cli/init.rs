@@ -10,7 +10,11 @@ mod write;
 use clap::Args;
 use std::process::ExitCode;
 
-use crate::{cli::flags::Consent, context::Context, failure::Failure, failure::Result};
+use crate::{
+    cli::flags::Consent,
+    context::Context,
+    failure::{Failure, Result},
+};
 use answers::{Answers, Brain};
 
 /// Connect platforms and a model, step by step

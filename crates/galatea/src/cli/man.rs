@@ -7,7 +7,8 @@ use std::{
     process::ExitCode,
 };
 
-use crate::{context::Context, failure::Result, files::cannot};
+use crate::{context::Context, failure::Result};
+use galatea_host::storage::files::cannot;
 
 /// Print the manual page, or write one per command
 #[derive(Debug, Clone, Args)]

@@ -28,7 +28,8 @@ mod usage;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
-use crate::{context::Context, failure::Result, report::WIDTH};
+use crate::{context::Context, failure::Result};
+use galatea_host::look::WIDTH;
 
 /// Order of a help text: description, examples, usage, options.
 const HELP: &str =

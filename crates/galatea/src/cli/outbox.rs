@@ -11,11 +11,13 @@ use std::{fmt::Write as _, process::ExitCode};
 use crate::{
     cli::{audit::utc, flags::Json},
     context::Context,
-    data_dir::DataDir,
-    database,
     failure::Result,
-    output::{Color, Style},
-    trouble::Trouble,
+    output::Style,
+};
+use galatea_host::{
+    look::{Color, Look},
+    report::Trouble,
+    storage::{data_dir::DataDir, database},
 };
 
 /// Limit of rows, for `--all` too. Far more than a person reads.

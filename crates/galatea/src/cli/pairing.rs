@@ -10,10 +10,9 @@ use std::{process::ExitCode, time::Duration};
 use crate::{
     cli::{audit::utc, flags::Json},
     context::Context,
-    data_dir::DataDir,
-    database,
     failure::{Failure, Result},
 };
+use galatea_host::storage::{data_dir::DataDir, database};
 
 /// Approve strangers who wait to talk to an agent, and invite friends
 #[derive(Debug, Clone, Args)]

@@ -9,7 +9,8 @@ use galatea_models::families::{self, Family, Limit, Role, Sampling, Wire};
 use serde_json::json;
 use std::{fmt::Write as _, process::ExitCode};
 
-use crate::{catalogue, config, context::Context};
+use crate::context::Context;
+use galatea_host::{catalogue, config};
 
 /// Print the declarations that the reference documents are generated from
 #[derive(Debug, Clone, Args)]

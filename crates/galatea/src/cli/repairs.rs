@@ -8,8 +8,8 @@ use crate::{
     exit::Exit,
     failure::{Failure, Result},
     findings,
-    report::Report,
 };
+use galatea_host::report::Report;
 
 /// How the questions of `--fix` are answered.
 #[derive(Debug, Clone, Copy)]

@@ -15,19 +15,17 @@ use std::{
 };
 
 use crate::{
-    activity, allocator,
-    boot::{self, Booted, Platforms},
-    cli::flags::Characters,
+    activity, allocator, cli::flags::Characters, context::Context, executable, exit::Exit,
+    failure::Result, health, logging, output::Output, version,
+};
+use galatea_host::{
+    agents::boot::{self, BootOptions, Booted, Platforms},
+    characters::personas,
     config::GALATEA_ROLE,
-    context::Context,
-    data_dir::DataDir,
-    exit::Exit,
-    failure::Result,
-    health,
-    lock::InstanceLock,
-    logging, no_model,
-    output::Color,
-    personas, readiness,
+    look::{Color, Look},
+    readiness,
+    report::Trouble,
+    storage::{data_dir::DataDir, lock::InstanceLock},
 };
 use signals::Signals;
 
@@ -83,8 +81,16 @@ impl Start {
         })?;
         let redactor = &context.output.redactor;
         let role = self.role(settings)?;
-        let booted =
-            boot::boot(settings, &data_dir, personas, Platforms::All, role, redactor).await?;
+        let options = BootOptions {
+            settings,
+            data_dir: &data_dir,
+            platforms: Platforms::All,
+            role,
+            redactor,
+            version: version::FULL,
+            parser: &executable::path(),
+        };
+        let booted = boot::boot(options, personas).await?;
 
         tokio::spawn(allocator::give_back_after_bursts());
         let stopping = Arc::new(AtomicBool::new(false));
@@ -114,7 +120,7 @@ impl Start {
             .agents
             .iter()
             .filter_map(|agent| agent.no_answer.as_ref())
-            .for_each(|trouble| no_model::report_once(trouble, people.as_ref()));
+            .for_each(|trouble| report_no_model(trouble, people.as_ref()));
 
         tokio::select! {
             () = signals.next() => {}
@@ -147,6 +153,16 @@ async fn drain(booted: &Booted, signals: &mut Signals) -> ExitCode {
             tracing::warn!("stopped at once; unfinished work continues at the next start");
             // Returning from main would wait for the work that is to be abandoned.
             std::process::exit(Exit::Interrupted as i32)
+        }
+    }
+}
+
+/// Reports once that no model answers: as a log line, or to `people` as an error.
+fn report_no_model(trouble: &Trouble, people: Option<&Output>) {
+    match people {
+        Some(people) => people.report(&trouble.report("model")),
+        None => {
+            tracing::error!(code = trouble.code, fix = trouble.fix, "model  {}", trouble.message)
         }
     }
 }

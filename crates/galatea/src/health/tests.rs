@@ -1,6 +1,8 @@
 //! Tests of the health server.
 
 use super::*;
+use galatea_host::readiness::{Readiness, Reason};
+use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 fn probe(ready: bool) -> Probe {

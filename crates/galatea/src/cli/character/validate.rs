@@ -17,9 +17,12 @@ use crate::{
     context::Context,
     exit::Exit,
     failure::Result,
-    output::{Color, Style},
-    report::{Report, hang},
-    wants,
+    output::{Style, hang},
+};
+use galatea_host::{
+    characters::wants,
+    look::{Color, Look},
+    report::Report,
 };
 
 /// Check files; exit 7 when one is not in order

@@ -12,12 +12,12 @@ use url::Url;
 
 use crate::{
     cli::flags::Characters,
-    connectors::PLATFORMS,
     context::Context,
-    data_dir::DataDir,
     exit::Exit,
     failure::{Failure, Result},
-    personas,
+};
+use galatea_host::{
+    characters::personas, platforms::PLATFORMS, report::Report, storage::data_dir::DataDir,
 };
 
 /// In bytes. The address with its code is far shorter.
@@ -107,7 +107,7 @@ async fn wait(login: &dyn BrowserLogin, context: &Context) -> Result<String> {
             Ok(who) => return Ok(who),
             // The address belongs to another login, or is mistyped. The right one may still come.
             Err(error) if error.kind() == ErrorKind::Invalid => {
-                context.output.report(&crate::report::Report::from(&error))
+                context.output.report(&Report::from(&error))
             }
             Err(error) => return Err(error.into()),
         }

@@ -10,10 +10,10 @@ use std::io::{BufRead, Read};
 
 use super::{Init, ollama::OllamaModels};
 use crate::{
-    connectors::{PLATFORMS, Platform},
     context::Context,
     failure::{Failure, Result},
 };
+use galatea_host::platforms::{PLATFORMS, Platform};
 
 /// Maximum length of a secret on standard input, in bytes.
 const MAX_SECRET: u64 = 16 << 10;
@@ -90,7 +90,7 @@ impl Answers {
 
     /// Adds or replaces a setting. A secret is masked in every output from now on.
     pub(super) fn set(&mut self, name: &str, value: &str, context: &Context) {
-        if crate::config::looks_secret(name) {
+        if galatea_host::config::looks_secret(name) {
             context.output.redactor.learn(value);
         }
         self.put(name, value.trim());

@@ -8,11 +8,11 @@ use super::{
     ollama, verify, write,
 };
 use crate::{
-    connectors::{PLATFORMS, Platform},
     context::Context,
     failure::{Failure, Result},
 };
 use galatea_core::Error;
+use galatea_host::platforms::{PLATFORMS, Platform};
 use galatea_models::config::variables as models;
 
 /// Choices for the model.

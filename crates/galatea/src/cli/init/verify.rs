@@ -5,17 +5,12 @@ use galatea_http::{HttpClient, HttpOptions};
 use std::sync::Arc;
 
 use super::answers::Answers;
-use crate::{
-    accounts::AccountSettings,
-    choosing,
-    cli::connector::unasked,
-    connectors::{Built, PLATFORMS, Platform, Taken},
-    context::Context,
-    data_dir::DataDir,
-    exit::Exit,
-    failure::Result,
-    findings,
+use crate::{cli::connector::unasked, context::Context, exit::Exit, failure::Result, findings};
+use galatea_host::{
+    models::choosing,
+    platforms::{Built, PLATFORMS, Platform, Taken, accounts::AccountSettings},
     report::Report,
+    storage::data_dir::DataDir,
 };
 
 /// Codes that stop `init`, because the first start would fail with them.

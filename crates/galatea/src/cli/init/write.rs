@@ -10,14 +10,18 @@ use super::{
 };
 use crate::{
     cli::character::{usual_file, write_new},
-    config::{ENV_FILE, looks_secret},
     context::Context,
-    data_dir::DataDir,
     exit::Exit,
     failure::{Failure, Result},
-    files::{self, Access},
-    output::Color,
+};
+use galatea_host::{
+    config::{ENV_FILE, looks_secret},
+    look::{Color, Look},
     report::Report,
+    storage::{
+        data_dir::DataDir,
+        files::{self, Access},
+    },
 };
 
 /// The setting that names the character file.
@@ -55,7 +59,7 @@ pub(super) fn plan(answers: &Answers, context: &Context, force: bool, asks: bool
                 .into());
         }
     };
-    let known = crate::config::values_of(&env, &text);
+    let known = galatea_host::config::values_of(&env, &text);
     let character = usual_file(&answers.name);
     let exists = context.working_dir.join(&character).exists();
     let mut settings = answers.settings.clone();

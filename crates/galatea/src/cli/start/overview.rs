@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 
 use crate::{
     banner::{Banner, Row},
-    boot::{Booted, PlatformState},
     context::Context,
-    data_dir::DataDir,
-    database,
+};
+use galatea_host::{
+    agents::boot::{Booted, PlatformState},
+    storage::{data_dir::DataDir, database},
 };
 
 /// The banner for the start.
