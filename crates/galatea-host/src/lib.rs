@@ -9,6 +9,7 @@ pub mod agents;
 pub mod catalogue;
 pub mod characters;
 pub mod config;
+mod galatea;
 pub mod look;
 pub mod models;
 pub mod platforms;
@@ -16,6 +17,9 @@ pub mod process;
 pub mod readiness;
 pub mod report;
 pub mod storage;
+
+pub use agents::Platforms;
+pub use galatea::{Builder, Galatea};
 
 /// Entry points of the fuzzer (`fuzz/`).
 #[cfg(feature = "fuzz")]

@@ -26,6 +26,7 @@ const RULES: &[Rule] = &[
     Rule { who: PROGRAM, may_import: None },
     Rule { who: TESTS, may_import: None },
     Rule { who: FUZZ, may_import: None },
+    Rule { who: "galatea-example-embed", may_import: Some(&["galatea-core", HOST]) },
     Rule { who: "xtask", may_import: Some(&[]) },
     Rule { who: "galatea-bench", may_import: Some(&["xtask", TESTKIT]) },
 ];
@@ -152,6 +153,8 @@ mod tests {
             ("galatea-host", "galatea-telegram", false, true),
             ("galatea-host", "galatea", false, false),
             ("galatea-runtime", "galatea-host", false, false),
+            ("galatea-example-embed", "galatea-host", false, true),
+            ("galatea-example-embed", "galatea-store", false, false),
             ("galatea", "galatea-testkit", false, false),
             ("galatea-tests", "galatea-runtime", false, true),
             ("galatea-tests", "galatea-store", true, true),

@@ -82,12 +82,7 @@ pub fn load(
     };
     let mut personas = Vec::new();
     for file in &named {
-        let loaded =
-            character::load_bytes(&file.display().to_string(), &read(&working_dir.join(file))?)
-                .map_err(Error::from)?;
-        let mut persona = persona(loaded, Some(file), configuration, working_dir)?;
-        persona.warnings.extend(wants::remarks(&persona.character, Some(file), working_dir));
-        personas.push(persona);
+        personas.push(one(file, configuration, working_dir)?);
     }
     if personas.is_empty() {
         personas.push(persona(
@@ -99,6 +94,22 @@ pub fn load(
     }
     unlike(&personas)?;
     Ok(personas)
+}
+
+/// Reads one character.
+///
+/// # Errors
+/// As [`load`].
+pub fn one(
+    file: &Path,
+    configuration: &Configuration,
+    working_dir: &Path,
+) -> Result<Persona, Faults> {
+    let bytes = read(&working_dir.join(file))?;
+    let loaded = character::load_bytes(&file.display().to_string(), &bytes).map_err(Error::from)?;
+    let mut persona = persona(loaded, Some(file), configuration, working_dir)?;
+    persona.warnings.extend(wants::remarks(&persona.character, Some(file), working_dir));
+    Ok(persona)
 }
 
 /// The files named in the settings. A relative path in a configuration file is relative to that

@@ -1,10 +1,16 @@
 //! Reads the providers' lists of models in the background, and switches agents to the models chosen
 //! from them.
 
-use galatea_core::{Clock, Finding, Settings, model::RegisteredModel};
+use galatea_core::{AgentId, Clock, Finding, Settings, model::RegisteredModel};
 use galatea_http::HttpClient;
 use galatea_models::{Configured, Dependencies, When, families};
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::sync::Notify;
 
 use super::watch::{ModelHealth, Renewal};
 use crate::storage::data_dir::DataDir;
@@ -70,43 +76,98 @@ pub struct Means {
     pub dependencies: Dependencies,
 }
 
-/// Reads the lists now, after a refusal and once a day, and switches agents to the models chosen
-/// from them. Ends when the process ends, or at once if every agent is offline.
-pub async fn watch(means: Means, mut agents: Vec<Choosing>) {
-    agents.retain(|agent| !agent.configured.is_offline());
-    agents.iter().for_each(|agent| agent.renewal.chooses(agent.configured.chooses()));
-    let mut refused = false;
-    while !agents.is_empty() {
-        let mut changed = false;
-        for agent in &mut agents {
-            // If every model is configured and its context window is known from the table, the list
-            // is needed only after a refusal, to suggest models that exist.
-            if agent.configured.asks() || refused {
-                agent.renewal.looks();
-                changed |= read_lists(&means, agent).await;
-                agent.renewal.has_looked();
-            }
-            // At the start, so that the first question need not wait for it.
-            if let Some(skill) = agent.configured.try_tools().await {
-                let model = &agent.configured.description;
-                if skill.works {
-                    tracing::info!(model, "the model calls tools as it should");
-                } else {
-                    tracing::warn!(
-                        model,
-                        code = "GAL-MODEL-TOOLS-OFF",
-                        why = skill.why,
-                        "the model cannot call tools and is offered none (MODEL_TOOLS)"
-                    );
-                }
+/// The agents whose models may be replaced. They come and go while the process runs.
+#[derive(Default)]
+pub struct Choosers {
+    /// Agents that came since the last look, and those that went: without models.
+    news: Mutex<BTreeMap<AgentId, Option<Choosing>>>,
+    changed: Notify,
+}
+
+impl Choosers {
+    /// Adds an agent, or takes its models of now in place of earlier ones.
+    pub fn put(&self, agent: AgentId, choosing: Choosing) {
+        self.tell(agent, Some(choosing));
+    }
+
+    /// Forgets an agent.
+    pub fn remove(&self, agent: AgentId) {
+        self.tell(agent, None);
+    }
+
+    fn tell(&self, agent: AgentId, choosing: Option<Choosing>) {
+        self.lock().insert(agent, choosing);
+        self.changed.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<AgentId, Option<Choosing>>> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Brings `agents` up to date. Returns those that are new.
+    fn apply(&self, agents: &mut BTreeMap<AgentId, Choosing>) -> Vec<AgentId> {
+        let mut fresh = Vec::new();
+        let news = std::mem::take(&mut *self.lock());
+        for (id, choosing) in news {
+            agents.remove(&id);
+            if let Some(choosing) = choosing.filter(|agent| !agent.configured.is_offline()) {
+                choosing.renewal.chooses(choosing.configured.chooses());
+                agents.insert(id, choosing);
+                fresh.push(id);
             }
         }
+        fresh
+    }
+}
+
+/// Reads the lists now, after a refusal and once a day, and switches agents to the models chosen
+/// from them. Never ends.
+pub async fn watch(means: Means, choosers: Arc<Choosers>) {
+    let mut agents = BTreeMap::new();
+    loop {
+        let fresh = choosers.apply(&mut agents);
+        let new = agents.iter_mut().filter(|(id, _)| fresh.contains(id));
+        let new: Vec<&mut Choosing> = new.map(|(_, agent)| agent).collect();
+        look(&means, new, false).await;
+        let refused = tokio::select! {
+            () = choosers.changed.notified() => continue,
+            refused = tokio::time::timeout(AGAIN, means.dependencies.refused()) => refused.is_ok(),
+        };
+        let changed = look(&means, agents.values_mut().collect(), refused).await;
         // A model that was just chosen may be refused as well.
         if refused && !changed {
             tokio::time::sleep(LEAST).await;
         }
-        refused = tokio::time::timeout(AGAIN, means.dependencies.refused()).await.is_ok();
     }
+}
+
+/// Reads the lists for these agents; true if models were replaced.
+async fn look(means: &Means, agents: Vec<&mut Choosing>, refused: bool) -> bool {
+    let mut changed = false;
+    for agent in agents {
+        // If every model is configured and its context window is known from the table, the list is
+        // needed only after a refusal, to suggest models that exist.
+        if agent.configured.asks() || refused {
+            agent.renewal.looks();
+            changed |= read_lists(means, agent).await;
+            agent.renewal.has_looked();
+        }
+        // At the start, so that the first question need not wait for it.
+        if let Some(skill) = agent.configured.try_tools().await {
+            let model = &agent.configured.description;
+            if skill.works {
+                tracing::info!(model, "the model calls tools as it should");
+            } else {
+                tracing::warn!(
+                    model,
+                    code = "GAL-MODEL-TOOLS-OFF",
+                    why = skill.why,
+                    "the model cannot call tools and is offered none (MODEL_TOOLS)"
+                );
+            }
+        }
+    }
+    changed
 }
 
 /// Reads the lists for an agent; true if its models were replaced.

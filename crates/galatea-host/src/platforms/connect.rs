@@ -1,7 +1,7 @@
 //! Builds the connectors of an agent's accounts, and assigns each login to one agent.
 
 use galatea_core::{
-    Connector, ExposeSecret, Host, Result, Settings, Source,
+    AgentId, Connector, ExposeSecret, Host, Result, Settings, Source,
     settings::{Layer, Origin, Setting},
 };
 use galatea_runtime::{Encoder, Encoders};
@@ -26,8 +26,9 @@ pub enum Built {
 /// Logins and sockets already assigned in this process. Each serves one agent.
 #[derive(Default)]
 pub struct Taken {
-    logins: HashMap<(Source, String), String>,
-    terminals: usize,
+    logins: HashMap<(Source, String), (AgentId, String)>,
+    /// The agent with the terminal's default socket.
+    terminal: Option<AgentId>,
 }
 
 impl Platform {
@@ -59,7 +60,7 @@ impl Platform {
         };
         let login = self.secrets(&settings);
         if let Some((variable, secrets)) = &login
-            && let Some(owner) = taken.by(self.source.clone(), secrets, &host.agent_name)
+            && let Some(owner) = taken.by(self.source.clone(), secrets, host)
         {
             return shared(account.name_of(variable), &owner);
         }
@@ -74,7 +75,7 @@ impl Platform {
             if login.is_some() { String::new() } else { format!(" of {}", host.agent_name) };
         if self.has_login()
             && let Some(owner) =
-                taken.by(self.source.clone(), &format!("account {who}{whose}"), &host.agent_name)
+                taken.by(self.source.clone(), &format!("account {who}{whose}"), host)
         {
             return shared(format!("account {who}"), &owner);
         }
@@ -125,14 +126,25 @@ pub fn encoders(settings: &Settings) -> Encoders {
 }
 
 impl Taken {
-    /// Returns the agent that already uses this login; otherwise assigns it to `agent`. Several
-    /// characters see the same environment, and a platform lets one process read a login. The first
-    /// character gets it.
-    fn by(&mut self, platform: Source, what: &str, agent: &str) -> Option<String> {
+    /// Frees the logins of an agent, so that it can be made anew.
+    pub fn release_logins(&mut self, agent: AgentId) {
+        self.logins.retain(|_, (owner, _)| *owner != agent);
+    }
+
+    /// Frees all that an agent had, which is gone.
+    pub fn release(&mut self, agent: AgentId) {
+        self.release_logins(agent);
+        self.terminal = self.terminal.filter(|owner| *owner != agent);
+    }
+
+    /// Returns the agent that already uses this login; otherwise assigns it to the agent of `host`.
+    /// Several characters see the same environment, and a platform lets one process read a login. The
+    /// first character gets it.
+    fn by(&mut self, platform: Source, what: &str, host: &Host) -> Option<String> {
         match self.logins.entry((platform, what.to_owned())) {
-            Entry::Occupied(owner) => Some(owner.get().clone()),
+            Entry::Occupied(owner) => Some(owner.get().1.clone()),
             Entry::Vacant(free) => {
-                free.insert(agent.to_owned());
+                free.insert((host.agent.id(), host.agent_name.clone()));
                 None
             }
         }
@@ -142,10 +154,10 @@ impl Taken {
     /// unless its character file names one.
     fn own_terminal(&mut self, settings: &Settings, host: &Host) -> Settings {
         const SOCKET: &str = "TERMINAL_SOCKET";
-        self.terminals += 1;
+        let first = *self.terminal.get_or_insert_with(|| host.agent.id()) == host.agent.id();
         let own =
             matches!(settings.raw(SOCKET), Some(Setting { origin: Origin::Character { .. }, .. }));
-        if self.terminals == 1 || own {
+        if first || own {
             return settings.clone();
         }
         let id = host.agent.id().to_string();

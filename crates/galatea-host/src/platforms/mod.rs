@@ -2,10 +2,12 @@
 
 pub mod accounts;
 mod connect;
+mod direct;
 mod gates;
 mod list;
 
 pub use connect::{Built, Taken, encoders};
+pub(crate) use direct::Direct;
 pub use gates::{gate_variables, names_of};
 pub use list::{
     Link, Login, PLATFORMS, Past, Platform, PublicLink, ReadExport, TERMINAL, with_policies,

@@ -19,7 +19,10 @@ use crate::{
     failure::Result, health, logging, output::Output, version,
 };
 use galatea_host::{
-    agents::boot::{self, BootOptions, Booted, Platforms},
+    agents::{
+        Platforms,
+        boot::{self, BootOptions, Booted},
+    },
     characters::personas,
     config::GALATEA_ROLE,
     look::{Color, Look},

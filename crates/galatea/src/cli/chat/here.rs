@@ -6,7 +6,10 @@ use tokio::{sync::broadcast::error::RecvError, time::timeout};
 
 use crate::{context::Context, executable, failure::Result, version};
 use galatea_host::{
-    agents::boot::{self, BootOptions, Booted, Platforms},
+    agents::{
+        Platforms,
+        boot::{self, BootOptions, Booted},
+    },
     characters::personas,
     config::Configuration,
     storage::{data_dir::DataDir, lock::InstanceLock},

@@ -7,7 +7,7 @@ use crate::{
     context::Context,
 };
 use galatea_host::{
-    agents::boot::{Booted, PlatformState},
+    agents::{PlatformState, boot::Booted},
     storage::{data_dir::DataDir, database},
 };
 
