@@ -2,34 +2,28 @@
 //! command and returns its exit code; `main.rs` only calls it. This library exists so that the
 //! fuzzer can reach the file readers. No other crate may import it.
 
-mod activity;
-mod allocator;
-mod banner;
-mod breakers;
 mod cli;
 mod context;
-mod executable;
-mod exit;
-mod failure;
-mod findings;
-mod health;
-mod logging;
-mod output;
-mod panic;
-mod printable;
-mod redact;
-mod version;
+mod process;
+mod report;
 
 use clap::FromArgMatches;
 use std::process::ExitCode;
 
-use crate::{cli::Cli, context::Context, failure::Failure};
-// Rooms of the host that `cli::memory` names as the crate's own.
+use crate::{
+    cli::{Cli, Command},
+    context::Context,
+    process::{
+        allocator,
+        logging::{self, Logging},
+    },
+    // The last three are also what `cli::memory` names as the crate's own, as are those of the host.
+    report::{exit, failure, failure::Failure, output, panic},
+};
 use galatea_host::{
     agents::plugins,
     characters::personas,
     platforms::{self as connectors, accounts},
-    report,
     storage::{data_dir, database, files},
 };
 
@@ -70,7 +64,15 @@ async fn command() -> ExitCode {
     };
     let context = Context::new(&cli.globals, json);
     panic::install(&context.output);
-    if let Err(error) = logging::start(&cli, &context) {
+    let settings = context.quiet_configuration().map(|c| c.settings.clone()).unwrap_or_default();
+    let wanted = Logging {
+        settings: &settings,
+        runs: matches!(cli.command, None | Some(Command::Start(_))),
+        verbose: cli.globals.verbose,
+        json: context.log_json,
+        output: &context.output,
+    };
+    if let Err(error) = logging::start(&wanted) {
         return Failure::from(error).show(&context.output);
     }
     let code = match cli::run(cli, &context).await {

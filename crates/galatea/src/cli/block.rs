@@ -9,7 +9,7 @@ use galatea_core::{
 use serde_json::json;
 use std::process::ExitCode;
 
-use crate::{cli::flags::Json, context::Context, failure::Result};
+use crate::{cli::flags::Json, context::Context, report::failure::Result};
 use galatea_host::{
     platforms::PLATFORMS,
     storage::{data_dir::DataDir, database},

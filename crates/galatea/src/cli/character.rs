@@ -14,8 +14,10 @@ use std::{
 use crate::{
     cli::flags::Json,
     context::Context,
-    failure::{Failure, Result},
-    output::Output,
+    report::{
+        failure::{Failure, Result},
+        output::Output,
+    },
 };
 use galatea_host::{
     look::{Color, Look},

@@ -22,7 +22,7 @@ use std::process::ExitCode;
 use crate::{
     cli::flags::{Characters, Json},
     context::Context,
-    failure::Result,
+    report::failure::Result,
 };
 use galatea_host::storage::data_dir::DataDir;
 
@@ -71,7 +71,7 @@ impl Chat {
         let name = self.name.clone().unwrap_or_else(own_name);
         if let Some(client) = find::running(data_dir.path(), self.agent.as_deref(), &name).await? {
             if !self.characters.characters.is_empty() {
-                return Err(crate::failure::Failure::usage(
+                return Err(crate::report::failure::Failure::usage(
                     "a galatea is running here already, so --character has no effect",
                     "leave it out, or use another data folder (GALATEA_DATA_DIR)",
                 ));
@@ -109,7 +109,7 @@ impl Chat {
                 .await
                 .map(|end| match end {
                     interactive::End::Done => ExitCode::SUCCESS,
-                    interactive::End::Interrupted => crate::exit::Exit::Interrupted.into(),
+                    interactive::End::Interrupted => crate::report::exit::Exit::Interrupted.into(),
                 })
         } else {
             one_shot::say_lines(&mut client, lookup, self.json.json, &context.output)

@@ -11,9 +11,11 @@ use std::{fmt::Write as _, process::ExitCode, time::Duration};
 use crate::{
     cli::flags::Json,
     context::Context,
-    exit::Exit,
-    failure::Result,
-    output::{Style, hang},
+    report::{
+        exit::Exit,
+        failure::Result,
+        output::{Style, hang},
+    },
 };
 use galatea_host::{
     look::{Color, Look},

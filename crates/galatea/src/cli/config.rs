@@ -8,8 +8,7 @@ use std::process::ExitCode;
 use crate::{
     cli::flags::{Characters, Json},
     context::Context,
-    exit::Exit,
-    failure::Result,
+    report::{exit::Exit, failure::Result},
 };
 use galatea_host::{
     characters::personas,

@@ -9,11 +9,9 @@ use serde_json::json;
 use std::process::ExitCode;
 
 use crate::{
-    breakers,
     cli::{flags::Json, status},
     context::Context,
-    failure::Result,
-    findings,
+    report::{breakers, failure::Result, findings},
 };
 use galatea_host::{
     catalogue,

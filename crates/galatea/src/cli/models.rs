@@ -12,10 +12,12 @@ use std::{fmt::Write as _, process::ExitCode, sync::Arc};
 use crate::{
     cli::flags::{Characters, Json},
     context::Context,
-    exit::Exit,
-    failure::Result,
-    findings,
-    output::{Style, hang},
+    report::{
+        exit::Exit,
+        failure::Result,
+        findings,
+        output::{Style, hang},
+    },
 };
 use galatea_host::{
     characters::personas,

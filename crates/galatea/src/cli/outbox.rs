@@ -9,10 +9,9 @@ use serde_json::json;
 use std::{fmt::Write as _, process::ExitCode};
 
 use crate::{
-    cli::{audit::utc, flags::Json},
+    cli::{flags::Json, utc::utc},
     context::Context,
-    failure::Result,
-    output::Style,
+    report::{failure::Result, output::Style},
 };
 use galatea_host::{
     look::{Color, Look},

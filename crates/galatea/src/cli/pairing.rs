@@ -8,9 +8,9 @@ use serde_json::json;
 use std::{process::ExitCode, time::Duration};
 
 use crate::{
-    cli::{audit::utc, flags::Json},
+    cli::{flags::Json, utc::utc},
     context::Context,
-    failure::{Failure, Result},
+    report::failure::{Failure, Result},
 };
 use galatea_host::storage::{data_dir::DataDir, database};
 

@@ -5,9 +5,11 @@ use std::io;
 
 use crate::{
     context::Context,
-    exit::Exit,
-    failure::{Failure, Result},
-    findings,
+    report::{
+        exit::Exit,
+        failure::{Failure, Result},
+        findings,
+    },
 };
 use galatea_host::report::Report;
 
@@ -75,7 +77,7 @@ impl Repairs {
             "{title}\n{}",
             findings::render(std::slice::from_ref(finding), context.output.talk_style).trim_end()
         ));
-        cliclack::confirm(crate::printable::text(question))
+        cliclack::confirm(crate::report::printable::text(question))
             .initial_value(false)
             .interact()
             .map_err(ended)

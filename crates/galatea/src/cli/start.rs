@@ -1,7 +1,8 @@
 //! `galatea start`: runs the agents until a signal stops the process.
 
+mod activity;
+mod banner;
 mod overview;
-mod signals;
 
 use clap::Args;
 use galatea_core::{Settings, store::ProcessRole};
@@ -15,8 +16,10 @@ use std::{
 };
 
 use crate::{
-    activity, allocator, cli::flags::Characters, context::Context, executable, exit::Exit,
-    failure::Result, health, logging, output::Output, version,
+    cli::flags::Characters,
+    context::Context,
+    process::{allocator, executable, health, signals::Signals, version},
+    report::{exit::Exit, failure::Result, output::Output},
 };
 use galatea_host::{
     agents::{
@@ -30,7 +33,6 @@ use galatea_host::{
     report::Trouble,
     storage::{data_dir::DataDir, lock::InstanceLock},
 };
-use signals::Signals;
 
 /// Longest wait for turns and sends in flight after the first signal. Service managers kill a
 /// process after 30 s or more.
@@ -102,7 +104,7 @@ impl Start {
             readiness::probe(&booted, began, Arc::clone(&stopping)),
             redactor.clone(),
         ));
-        let people = (!logging::is_json(context)).then(|| context.output.clone());
+        let people = (!context.logs_json()).then(|| context.output.clone());
         let models = booted.agents.iter().map(|a| (a.id, a.health.clone())).collect();
         let activity = activity::Watch::start(
             booted.orchestrator.events().subscribe(),

@@ -8,13 +8,15 @@ use serde_json::json;
 use std::{fmt::Write as _, process::ExitCode, time::Duration};
 
 use crate::{
-    breakers,
     cli::flags::Json,
     context::Context,
-    exit::Exit,
-    failure::Result,
-    findings,
-    output::{Style, hang},
+    report::{
+        breakers,
+        exit::Exit,
+        failure::Result,
+        findings,
+        output::{Style, hang},
+    },
 };
 use galatea_host::{
     look::{Color, Look},

@@ -12,7 +12,7 @@ use std::{
     process::ExitCode,
 };
 
-use crate::{cli::flags::Json, context::Context, failure::Result};
+use crate::{cli::flags::Json, context::Context, report::failure::Result};
 use galatea_host::storage::{data_dir::DataDir, database};
 
 /// Show what answers cost: tokens, money, answers and refusals

@@ -15,9 +15,11 @@ use super::read::bytes;
 use crate::{
     cli::flags::Json,
     context::Context,
-    exit::Exit,
-    failure::Result,
-    output::{Style, hang},
+    report::{
+        exit::Exit,
+        failure::Result,
+        output::{Style, hang},
+    },
 };
 use galatea_host::{
     characters::wants,

@@ -4,7 +4,11 @@ use galatea_core::{Error, ErrorKind, Health, Store, store::ProcessRole};
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::{sync::broadcast::error::RecvError, time::timeout};
 
-use crate::{context::Context, executable, failure::Result, version};
+use crate::{
+    context::Context,
+    process::{executable, version},
+    report::failure::Result,
+};
 use galatea_host::{
     agents::{
         Platforms,

@@ -10,7 +10,7 @@ use super::{
     exchange::{self, FailureLookup, Progress},
     transcript::{YOU, format_message, prompt, speaker},
 };
-use crate::{output::Output, printable};
+use crate::report::{output::Output, printable};
 use galatea_host::{
     look::{Color, Look},
     report::Report,

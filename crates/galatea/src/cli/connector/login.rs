@@ -13,8 +13,10 @@ use url::Url;
 use crate::{
     cli::flags::Characters,
     context::Context,
-    exit::Exit,
-    failure::{Failure, Result},
+    report::{
+        exit::Exit,
+        failure::{Failure, Result},
+    },
 };
 use galatea_host::{
     characters::personas, platforms::PLATFORMS, report::Report, storage::data_dir::DataDir,
@@ -45,7 +47,7 @@ impl Login {
         let platform = PLATFORMS
             .iter()
             .find(|p| p.source.as_str() == wanted)
-            .ok_or_else(|| super::unknown(&wanted))?;
+            .ok_or_else(|| super::names::unknown(&wanted))?;
         let configuration = context.configuration()?;
         let data_dir = DataDir::locate(&configuration.settings, &context.working_dir);
         let personas =

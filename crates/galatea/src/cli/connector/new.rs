@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::scaffold::Spellings;
-use crate::{cli::flags::Json, context::Context, failure::Result};
+use crate::{cli::flags::Json, context::Context, report::failure::Result};
 use galatea_host::{
     look::{Color, Look},
     platforms::PLATFORMS,

@@ -4,7 +4,7 @@ use galatea_core::{Clock, Finding, Host, SystemClock};
 use galatea_http::{HttpClient, HttpOptions};
 use std::sync::Arc;
 
-use super::Examined;
+use super::examined::Examined;
 use galatea_host::{
     agents::plugins,
     characters::personas::Persona,

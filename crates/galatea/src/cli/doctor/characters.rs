@@ -4,8 +4,8 @@ use galatea_core::{Finding, Severity};
 use galatea_runtime::config::GAL_LISTED;
 use std::path::PathBuf;
 
-use super::{Examined, failed};
-use crate::findings;
+use super::examined::{Examined, failed};
+use crate::report::findings;
 use galatea_host::{
     characters::personas::{self, Persona},
     platforms::accounts,

@@ -2,7 +2,7 @@
 
 use galatea_core::{Finding, Severity};
 
-use crate::{context::Context, findings, logging};
+use crate::{context::Context, process::logging, report::findings};
 use galatea_host::{
     config::{Configuration, ELIZAOS_ONLY, check_database},
     storage::files,

@@ -6,8 +6,8 @@ use galatea_http::{HttpClient, HttpOptions};
 use galatea_models::{Choices, Dependencies};
 use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
 
-use super::Examined;
-use crate::{cli::repairs::Repairs, failure::Result};
+use super::examined::Examined;
+use crate::{cli::repairs::Repairs, report::failure::Result};
 use galatea_host::{
     characters::{personas::Persona, wants},
     models::choosing,

@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use super::Examined;
+use super::examined::Examined;
 use galatea_host::{
     config::check_database,
     storage::{data_dir::DataDir, database},

@@ -6,7 +6,7 @@ use galatea_http::{HttpClient, HttpOptions};
 use galatea_models::Dependencies;
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::{Examined, services};
+use super::{examined::Examined, services};
 use galatea_host::characters::personas::Persona;
 
 /// A provider's key: its variable, the variable of another address, and how its keys begin, as their

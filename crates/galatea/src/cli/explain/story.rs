@@ -4,7 +4,7 @@ use galatea_core::{StepOutcome, store::OutboxState};
 use galatea_runtime::explain::{ExplainedDelivery, Explanation};
 use std::fmt::Write as _;
 
-use crate::output::{Style, hang};
+use crate::report::output::{Style, hang};
 use galatea_host::{
     look::{Color, Look, when, wrap},
     report::{NO_ACTION, Trouble},

@@ -5,7 +5,11 @@ use galatea_http::{HttpClient, HttpOptions};
 use std::sync::Arc;
 
 use super::answers::Answers;
-use crate::{cli::connector::unasked, context::Context, exit::Exit, failure::Result, findings};
+use crate::{
+    cli::connector::unasked,
+    context::Context,
+    report::{exit::Exit, failure::Result, findings},
+};
 use galatea_host::{
     models::choosing,
     platforms::{Built, PLATFORMS, Platform, Taken, accounts::AccountSettings},

@@ -12,7 +12,11 @@ use super::{
     show,
     target::{self, Name, Target},
 };
-use crate::{context::Context, executable, exit::Exit, failure::Result, output::hang};
+use crate::{
+    context::Context,
+    process::executable,
+    report::{exit::Exit, failure::Result, output::hang},
+};
 use galatea_host::{
     agents::{library::Shared, plugins},
     characters::personas,

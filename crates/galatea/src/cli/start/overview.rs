@@ -2,10 +2,8 @@
 
 use std::net::SocketAddr;
 
-use crate::{
-    banner::{Banner, Row},
-    context::Context,
-};
+use super::banner::{Banner, Row};
+use crate::context::Context;
 use galatea_host::{
     agents::{PlatformState, boot::Booted},
     storage::{data_dir::DataDir, database},

@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn the_manual_and_the_help_list_every_code() {
-        let manual = include_str!("../../../docs/operating.md");
+        let manual = include_str!("../../../../docs/operating.md");
         let codes = [
             Exit::Failure,
             Exit::Usage,

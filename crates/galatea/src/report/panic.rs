@@ -1,7 +1,7 @@
 //! The message printed when the program panics: no backtrace, but a request to report it. The
 //! process then exits with 101, Rust's code for panics.
 
-use crate::output::Output;
+use crate::report::output::Output;
 use galatea_host::report::Report;
 
 /// Installs the message for panics of every thread. A panic in a supervised task prints it, too,
@@ -37,7 +37,7 @@ fn file(path: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::output::Style;
+    use crate::report::output::Style;
 
     #[test]
     fn it_names_the_place_and_asks_for_a_report() {

@@ -11,7 +11,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use crate::{printable, redact::Redactor};
+use crate::report::{clean::Redactor, printable};
 use galatea_host::{
     look::{Color, Look, WIDTH, wrap},
     report::{Level, Report},

@@ -40,7 +40,7 @@ fn finding(state: &BreakerState) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{findings::render, output::Style};
+    use crate::report::{findings::render, output::Style};
     use galatea_core::Timestamp;
 
     #[test]

@@ -6,12 +6,25 @@ use galatea_core::{Error, Result, Settings};
 use std::io::IsTerminal;
 use tracing_subscriber::EnvFilter;
 
-use crate::{
-    cli::{Cli, Command},
-    context::Context,
-    redact::{CleanStderr, Form},
+use crate::report::{
+    clean::{CleanStderr, Form},
+    output::Output,
 };
 use galatea_host::config::{LOG_JSON_FORMAT, LOG_LEVEL};
+
+/// How a command logs.
+pub(crate) struct Logging<'a> {
+    /// Settings of the process.
+    pub(crate) settings: &'a Settings,
+    /// Whether the command runs agents.
+    pub(crate) runs: bool,
+    /// How often `-v` was given.
+    pub(crate) verbose: u8,
+    /// Whether `--log-json` was given.
+    pub(crate) json: bool,
+    /// Names the secrets to mask, and whether stderr takes colours.
+    pub(crate) output: &'a Output,
+}
 
 /// Starts logging. A process that runs agents logs from `info` on. Other commands log errors only,
 /// unless `LOG_LEVEL` or `-v` asks for more.
@@ -19,18 +32,16 @@ use galatea_host::config::{LOG_JSON_FORMAT, LOG_LEVEL};
 /// # Errors
 /// `Invalid` with the place of an invalid setting, if the command runs agents. Other commands
 /// ignore invalid logging settings.
-pub(crate) fn start(cli: &Cli, context: &Context) -> Result<()> {
-    let settings = context.quiet_configuration().map(|c| c.settings.clone()).unwrap_or_default();
-    let runs = matches!(cli.command, None | Some(Command::Start(_)));
-    let (filter, json) = match (filter(&settings, runs, cli.globals.verbose), json(&settings, runs))
-    {
+pub(crate) fn start(wanted: &Logging<'_>) -> Result<()> {
+    let Logging { settings, runs, verbose, json, output } = *wanted;
+    let (filter, by_setting) = match (filter(settings, runs, verbose), is_json(settings, runs)) {
         (Ok(filter), Ok(json)) => (filter, json),
         (Err(error), _) | (_, Err(error)) if runs => return Err(error),
         _ => (EnvFilter::new("error"), false),
     };
-    let json = json || context.log_json;
-    let redactor = context.output.redactor.clone();
-    let colored = context.output.talk_style.is_colored();
+    let json = json || by_setting;
+    let redactor = output.redactor.clone();
+    let colored = output.talk_style.is_colored();
     let form = match (json, colored) {
         (true, _) => Form::Json,
         (false, true) => Form::ColoredText,
@@ -40,7 +51,7 @@ pub(crate) fn start(cli: &Cli, context: &Context) -> Result<()> {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(writer)
-        .with_target(cli.globals.verbose > 0 || json);
+        .with_target(verbose > 0 || json);
     // This fails only if a subscriber is already installed, which then receives the lines.
     let _ = if json {
         builder.json().flatten_event(true).try_init()
@@ -50,23 +61,21 @@ pub(crate) fn start(cli: &Cli, context: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Whether a process that runs agents writes its log as JSON. It then logs the faults of models and
-/// connectors, instead of showing them as reports for people.
-pub(crate) fn is_json(context: &Context) -> bool {
-    context.log_json
-        || context.quiet_configuration().is_ok_and(|c| json(&c.settings, true).unwrap_or(false))
-}
-
 /// Checks the logging settings, for `doctor`.
 ///
 /// # Errors
 /// `Invalid` with the place of an invalid setting.
 pub(crate) fn check(settings: &Settings) -> Result<()> {
     filter(settings, true, 0).map(drop)?;
-    json(settings, true).map(drop)
+    is_json(settings, true).map(drop)
 }
 
-fn json(settings: &Settings, runs: bool) -> Result<bool> {
+/// Whether the settings ask for a log in JSON, for a process that `runs` agents or for another
+/// command.
+///
+/// # Errors
+/// `Invalid` with the place of an invalid setting.
+pub(crate) fn is_json(settings: &Settings, runs: bool) -> Result<bool> {
     if settings.find(&LOG_JSON_FORMAT).is_some() {
         settings.flag(&LOG_JSON_FORMAT)
     } else {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::printable;
+use crate::report::printable;
 
 pub(crate) use galatea_core::redact::Redactor;
 

@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use self::turns::{Handled, Note, Turns};
-use crate::output::Output;
+use crate::report::output::Output;
 use galatea_host::{models::watch::ModelHealth, report::Trouble};
 
 /// Rooms whose platform is known; beyond that all are looked up again.

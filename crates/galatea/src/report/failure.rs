@@ -5,7 +5,7 @@ use galatea_host::report::{Faults, Report};
 use serde_json::json;
 use std::process::ExitCode;
 
-use crate::{exit::Exit, output::Output};
+use crate::report::{exit::Exit, output::Output};
 
 /// Result of commands.
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;

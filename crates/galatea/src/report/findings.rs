@@ -3,7 +3,7 @@
 use galatea_core::{Finding, Severity};
 use std::{collections::BTreeSet, fmt::Write as _};
 
-use crate::output::Style;
+use crate::report::output::Style;
 use galatea_host::{
     look::{Color, Look, wrap},
     report::{Level, Report},

@@ -23,7 +23,7 @@ use std::{
 };
 use tokio::net::TcpListener;
 
-use crate::version;
+use crate::process::version;
 
 /// Address to listen on. `port` is the value of the flag `--port`.
 ///

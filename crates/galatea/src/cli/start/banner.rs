@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::output::{Style, hang};
+use crate::report::output::{Style, hang};
 use galatea_host::look::{Color, Look, wrap};
 
 /// Width of the first column, including the space after the name.
