@@ -18,7 +18,7 @@ use crate::{
         watch::{self, Renewal},
     },
     platforms::{
-        Built, PLATFORMS, Platform, TERMINAL,
+        Built, PLATFORMS, TERMINAL, Taken,
         accounts::{self, OwnSettings},
         with_policies,
     },
@@ -77,7 +77,7 @@ pub(super) fn make(
         clock: Arc::clone(clock),
     };
     let Connections { connectors, account_settings, mut states, on } =
-        connections(persona, &host, around)?;
+        connections(persona, &host, around.platforms, &mut around.taken())?;
     let name = persona.character.name.clone();
     let places =
         no_model::places(&configured, offline, &with_policies(&persona.settings)?, &connectors);
@@ -139,7 +139,7 @@ fn connections(
     {
         for account in accounts::of(platform, &persona.settings) {
             let title = account.title(platform);
-            match platform.connector(&account, host, &mut taken)? {
+            match platform.connector(&account, host, taken)? {
                 Built::On(connector) => {
                     accounts::keep(&mut built.account_settings, &account, connector.info())?;
                     built.on.push((built.states.len(), platform.title));

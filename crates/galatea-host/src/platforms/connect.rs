@@ -152,7 +152,7 @@ impl Taken {
 
     /// The first agent uses the default socket. Every other agent gets its own socket next to it,
     /// unless its character file names one.
-    fn own_terminal(&mut self, settings: &Settings, host: &Host) -> Settings {
+    pub(super) fn own_terminal(&mut self, settings: &Settings, host: &Host) -> Settings {
         const SOCKET: &str = "TERMINAL_SOCKET";
         let first = *self.terminal.get_or_insert_with(|| host.agent.id()) == host.agent.id();
         let own =

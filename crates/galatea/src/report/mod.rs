@@ -8,6 +8,6 @@ pub(crate) mod failure;
 pub(crate) mod findings;
 pub(crate) mod output;
 pub(crate) mod panic;
-mod printable;
+pub(crate) mod printable;
 
 pub(crate) use galatea_host::report::Report;
