@@ -230,6 +230,7 @@ impl Filled {
             .map(|(n, fact)| Ok((&fact.memory, set.fact_vector(n)?)))
             .collect::<Result<Vec<_>>>()?;
         store.save_embeddings(scene.agent, model, &embeddings).await?;
+        while !store.index_words().await? {}
         let turns = turns.iter().enumerate().map(|(n, memory)| (memory.id, n)).collect();
         let facts = facts.iter().enumerate().map(|(n, fact)| (fact.memory.id, n)).collect();
         let people = store.entities_in_room(scene.room).await?;

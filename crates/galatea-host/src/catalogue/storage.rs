@@ -136,6 +136,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "Restore it from a backup, or move it away to begin with an empty one.",
     ),
     Explanation::new(
+        "GAL-DB-EARLIER",
+        "The database was written by a version before 0.1",
+        "Its tables are those of an unreleased version, which this one does not read. Nothing in it was changed.",
+        "With the program that wrote it: `galatea memory export -o memories.jsonl`. Then move galatea.db away (PostgreSQL: `ALTER SCHEMA galatea RENAME TO galatea_before`), and with this program: `galatea memory import memories.jsonl`.",
+    ),
+    Explanation::new(
         "GAL-DB-NEWER",
         "The database was written by a newer version",
         "An older galatea was started on the data of a newer one.",

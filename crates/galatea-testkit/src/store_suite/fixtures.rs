@@ -6,10 +6,12 @@ use galatea_core::{
     Store, Timestamp, TurnId, Verdict, Visibility, WorldId,
     store::{
         ConnectionChange, EntityChange, Envelope, FinishedMessage, InboxEntry, InboxState, Ingest,
-        NewDelivery, OutboxState, RequestedChange, RoomChange, Settlement, TurnRecord, WorldChange,
+        NewDelivery, OutboxState, RecallQuery, Recalled, RequestedChange, RoomChange, Settlement,
+        TurnRecord, WorldChange,
     },
 };
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// Source of a platform that does not exist.
 pub const SOURCE: Source = Source::new("suite");
@@ -17,6 +19,12 @@ pub const SOURCE: Source = Source::new("suite");
 /// The account used by every test.
 pub fn account() -> Account {
     Account("7".to_owned())
+}
+
+/// The hits of a search that misses nothing: all that is stored is indexed before.
+pub async fn searched(store: &Arc<dyn Store>, query: &RecallQuery) -> Vec<Recalled> {
+    while !store.index_words().await.unwrap() {}
+    store.recall(query).await.unwrap()
 }
 
 /// A room of one agent, with one person in it.

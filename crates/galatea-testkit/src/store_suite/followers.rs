@@ -6,7 +6,7 @@ use galatea_core::{
 };
 use std::sync::Arc;
 
-use super::fixtures::Scene;
+use super::fixtures::{Scene, searched};
 
 const MODEL: &str = "test small";
 
@@ -49,7 +49,7 @@ async fn embedded(store: &Arc<dyn Store>, scene: Scene) -> Vec<String> {
     let mut query = RecallQuery::new(Visibility::operator(scene.agent), "", 100, Timestamp(0))
         .meaning(MODEL, vector());
     query.fusion.neighbours = 0.0;
-    let hits = store.recall(&query).await.unwrap();
+    let hits = searched(store, &query).await;
     let mut texts: Vec<String> = hits.into_iter().map(|hit| hit.memory.content.text).collect();
     texts.sort();
     texts

@@ -7,7 +7,7 @@ use galatea_core::{
 use serde_json::json;
 use std::sync::Arc;
 
-use super::fixtures::{Scene, object};
+use super::fixtures::{Scene, object, searched};
 
 async fn texts(store: &Arc<dyn Store>, query: MemoryQuery) -> Vec<String> {
     let found = store.memories(&query).await.unwrap();
@@ -25,7 +25,7 @@ async fn found(store: &Arc<dyn Store>, scene: Scene, word: &str) -> Vec<String> 
     let mut query = RecallQuery::new(visible, word, 100, Timestamp(0));
     // A neighbour of a hit does not count.
     query.fusion.neighbours = 0.0;
-    let hits = store.recall(&query).await.unwrap();
+    let hits = searched(store, &query).await;
     hits.into_iter().map(|hit| hit.memory.content.text).collect()
 }
 

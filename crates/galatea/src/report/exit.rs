@@ -52,7 +52,9 @@ enum Cause {
 /// the program's own pages that are not.
 fn cause(code: &str) -> Option<Cause> {
     Some(match code {
-        "GAL-ROLE" | "GAL-DB-NEWER" | "GAL-DB-OLD" | "GAL-DB-POOLER" => Cause::Configuration,
+        "GAL-ROLE" | "GAL-DB-EARLIER" | "GAL-DB-NEWER" | "GAL-DB-OLD" | "GAL-DB-POOLER" => {
+            Cause::Configuration
+        }
         "GAL-DB-LOCKED" => Cause::Taken,
         "GAL-DATA-DIR" | "GAL-DB-FULL" | "GAL-DB-IO" | "GAL-DB-OPEN" | "GAL-DB-GONE"
         | "GAL-DB-SYNC" | "GAL-DB-CORRUPT" | "GAL-DB-STATEMENT" | "GAL-FILE-EXISTS"
@@ -193,7 +195,7 @@ mod tests {
             Exit::of(&Error::invalid("x").with("where", ".env line 1")),
             Exit::Configuration
         );
-        for code in ["GAL-ROLE", "GAL-DB-NEWER", "GAL-DB-OLD", "GAL-DB-POOLER"] {
+        for code in ["GAL-ROLE", "GAL-DB-EARLIER", "GAL-DB-NEWER", "GAL-DB-OLD", "GAL-DB-POOLER"] {
             assert_eq!(
                 Exit::of(&Error::new(ErrorKind::Unsupported, "x").with_code(code)),
                 Exit::Configuration,
