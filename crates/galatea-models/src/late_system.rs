@@ -52,7 +52,7 @@ fn is_recent(at: Timestamp, now: Timestamp) -> bool {
     at <= now && now.since(at) < REMEMBERED
 }
 
-/// Whether the error speaks of the roles of messages. Servers answer with 400, 422 or 500.
+/// True if the error speaks of the roles of messages. Servers answer with 400, 422 or 500.
 fn is_about_roles(error: &Error) -> bool {
     let kinds =
         [ErrorKind::Invalid, ErrorKind::Unavailable, ErrorKind::Unsupported, ErrorKind::Unexpected];

@@ -25,7 +25,7 @@ impl Both {
         Self { house, second }
     }
 
-    /// What both accounts hear; `mention` names the account that is addressed.
+    /// A message that both accounts hear; `mention` names the account that is addressed.
     fn heard(&self, at: &Spot, id: &str, text: &str, mention: Option<&str>) -> [Incoming; 2] {
         let now = self.house.clock.now();
         ["1000", "2000"].map(|account| {

@@ -8,9 +8,9 @@ use std::{
 
 use async_trait::async_trait;
 use galatea_core::{
-    AgentIdentity, Batch, Connection, ConnectorInfo, Cursor, EntityId, Error, ErrorKind, Gap,
-    GatewayBackend, Health, Incoming, IncomingEvent, IncomingMessage, Place, Received, RemoteId,
-    Result, RoomId, SendHandler, WorldId, WorldSync,
+    AgentIdentity, Batch, Connection, ConnectionIds, ConnectorInfo, Cursor, EntityId, Error,
+    ErrorKind, Gap, GatewayBackend, Health, Incoming, IncomingEvent, IncomingMessage, Received,
+    RemoteId, Result, RoomId, SendHandler, WorldId, WorldSync,
 };
 use tokio::sync::watch;
 
@@ -158,7 +158,7 @@ impl RecordingGateway {
         self.lock().handler.clone()
     }
 
-    /// Whether the send handler was registered before the first batch; `None` before the first
+    /// True if the send handler was registered before the first batch; `None` before the first
     /// batch.
     pub fn handler_came_first(&self) -> Option<bool> {
         self.lock().handler_before_events
@@ -196,7 +196,7 @@ impl RecordingGateway {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn place(&self, info: &ConnectorInfo, connection: &Connection) -> Place {
+    fn place(&self, info: &ConnectorInfo, connection: &Connection) -> ConnectionIds {
         let id = |remote: &RemoteId| self.identity.swizzle(remote.as_str());
         let entity = match &connection.entity {
             Some(entity) if entity.remote.as_str() != info.account.0 => {
@@ -204,7 +204,7 @@ impl RecordingGateway {
             }
             _ => self.identity.entity(),
         };
-        Place {
+        ConnectionIds {
             world: WorldId(id(&connection.world.remote)),
             room: RoomId(id(&connection.room.remote)),
             entity,
@@ -227,7 +227,7 @@ impl GatewayBackend for RecordingGateway {
         &self,
         info: &ConnectorInfo,
         connection: &Connection,
-    ) -> Result<Place> {
+    ) -> Result<ConnectionIds> {
         self.change(|s| s.connections.push(connection.clone()));
         Ok(self.place(info, connection))
     }

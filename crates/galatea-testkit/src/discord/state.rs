@@ -1,34 +1,28 @@
 //! State of the server, and the options it starts with.
 
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::Arc,
-    time::{Duration, Instant},
-};
-
 use base64::Engine;
 use bytes::Bytes;
 use galatea_core::{Clock, SystemClock, Timestamp};
 use serde_json::Value;
+use std::{
+    collections::{HashMap, VecDeque},
+    time::{Duration, Instant},
+};
 use tokio::sync::broadcast;
-
-use axum::Router;
 
 use super::{
     faults::{Effect, Order, Silent},
-    http,
-    http::Request,
-    interactions::Interaction,
     limits::Limits,
     sessions::Sessions,
     world::World,
 };
 use crate::{
+    discord::{request::Request, world::Interaction},
     load::Load,
-    loopback::{Record, Scene},
+    loopback::Record,
 };
 
-/// How the server behaves.
+/// Behaviour of the server.
 #[derive(Clone)]
 pub struct Options {
     /// The bot's id, which is encoded in its token.
@@ -41,21 +35,21 @@ pub struct Options {
     pub heartbeat: Duration,
     /// Number of shards that the server recommends.
     pub shards: u64,
-    /// Whether the Message Content intent is granted.
+    /// True if the Message Content intent is granted.
     pub content: bool,
-    /// Whether the Guild Members intent is granted.
+    /// True if the Guild Members intent is granted.
     pub members: bool,
     /// Number of sessions that may still begin today.
     pub identifies: u64,
     /// Number of messages that a channel's bucket accepts, and its time window. Discord: 5 in 5 s;
     /// the default is higher, so that suites need not wait.
     pub bucket: (u32, Duration),
-    /// Whether messages may notify people.
+    /// True if messages may notify people.
     pub pings: bool,
-    /// Whether calls are checked, limited and recorded. Off for benchmarks: messages and typing
+    /// True if calls are checked, limited and recorded. Off for benchmarks: messages and typing
     /// then take the short path, and sessions may begin at any time.
     pub checks: bool,
-    /// Whether the bot runs on a clock of its own; the time between two identifies is then not
+    /// True if the bot runs on a clock of its own; the time between two identifies is then not
     /// checked.
     pub own_time: bool,
     /// Close code for every identify and resume; `None` accepts them.
@@ -101,10 +95,10 @@ impl Options {
     }
 }
 
-/// One recorded call.
+/// A recorded call.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// When it arrived.
+    /// Time of its arrival.
     pub instant: Instant,
     /// Method and path without ids: `POST /channels/{}/messages`.
     pub route: String,
@@ -151,7 +145,7 @@ pub struct State {
 }
 
 impl State {
-    /// Whether the connection that reached this step stops sending here.
+    /// True if the connection that reached this step stops sending here.
     pub(crate) fn falls_silent(&mut self, step: Silent) -> bool {
         let meant = self.silences.front() == Some(&step);
         if meant {
@@ -171,69 +165,3 @@ impl State {
 
 /// The state and a notification of its changes.
 pub(crate) type Shared = crate::loopback::Shared<State>;
-
-impl Scene for State {
-    type Options = Options;
-    type Effect = Effect;
-    const RULES: &'static str = "Discord's rules";
-
-    fn new(options: Options, base: &str) -> Self {
-        Self {
-            base: base.to_owned(),
-            world: World::new(options.bot, &options.name),
-            options,
-            sessions: Sessions::default(),
-            limits: Limits::default(),
-            record: Record::default(),
-            calls: Vec::new(),
-            late: Vec::new(),
-            commands: Vec::new(),
-            command_writes: 0,
-            interactions: HashMap::new(),
-            nonces: HashMap::new(),
-            load: None,
-            typing: Vec::new(),
-            whispers: Vec::new(),
-            identified: Vec::new(),
-            resumed: Vec::new(),
-            orders: broadcast::Sender::new(64),
-            connections: 0,
-            silences: VecDeque::new(),
-            member_requests: 0,
-        }
-    }
-
-    fn router(shared: Arc<Shared>) -> Router {
-        http::router(shared)
-    }
-
-    fn record(&self) -> &Record<Effect> {
-        &self.record
-    }
-
-    fn record_mut(&mut self) -> &mut Record<Effect> {
-        &mut self.record
-    }
-
-    fn story(&self) -> Vec<String> {
-        let brief = |value: &Value| value.to_string().chars().take(300).collect::<String>();
-        let answer = |c: &Call| {
-            c.answer.as_ref().map_or("no answer".to_owned(), |(status, body)| {
-                format!("{status} {}", brief(body))
-            })
-        };
-        let calls = self
-            .calls
-            .iter()
-            .map(|c| format!("{} {:?} {} -> {}", c.route, c.channel, brief(&c.body), answer(c)));
-        let sessions = self.sessions.all.values();
-        calls
-            .chain(sessions.map(|s| {
-                format!(
-                    "session {} at {}, told {}, connection {:?}",
-                    s.id, s.sequence, s.acknowledged, s.connection
-                )
-            }))
-            .collect()
-    }
-}

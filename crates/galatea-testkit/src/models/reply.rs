@@ -2,7 +2,7 @@
 
 use galatea_core::model::Finish;
 
-/// One answer of a model server.
+/// An answer of a model server.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     /// The server's default: a short text, vectors, or its list of models.

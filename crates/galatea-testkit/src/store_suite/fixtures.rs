@@ -27,7 +27,7 @@ pub async fn searched(store: &Arc<dyn Store>, query: &RecallQuery) -> Vec<Recall
     store.recall(query).await.unwrap()
 }
 
-/// One room of one agent, with one person in it.
+/// A room of one agent, with one person in it.
 #[derive(Debug, Clone, Copy)]
 pub struct Scene {
     /// The agent.
@@ -51,7 +51,7 @@ impl Scene {
         }
     }
 
-    /// The same agent and person in another room.
+    /// This agent and person in another room.
     #[must_use]
     pub fn other_room(self) -> Self {
         Self { room: RoomId::fresh(), ..self }
@@ -111,12 +111,12 @@ impl Scene {
         }
     }
 
-    /// What a group in this room may see.
+    /// The view of a group in this room.
     pub fn visible(self) -> Visibility {
         Visibility::in_room(&self.as_room(ChannelType::Group), &[])
     }
 
-    /// What the person may see in a direct room.
+    /// The person's view in a direct room.
     pub fn visible_alone(self) -> Visibility {
         Visibility::in_room(&self.as_room(ChannelType::Dm), &[self.person])
     }
@@ -160,7 +160,7 @@ impl Scene {
         }
     }
 
-    /// The same message as an inbox entry.
+    /// This message as an inbox entry.
     pub fn message(self, text: &str, at: i64) -> InboxEntry {
         let memory = self.memory(text, at);
         let remote = RemoteId::new(format!("message-{}", memory.id));

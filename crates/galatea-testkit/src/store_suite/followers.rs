@@ -14,7 +14,7 @@ fn vector() -> Embedding {
     Embedding::new(vec![1.0, 0.0]).unwrap()
 }
 
-/// What waits, claimed for a minute.
+/// Waiting memories, claimed for a minute.
 async fn claimed(store: &Arc<dyn Store>, scene: Scene, now: i64) -> Vec<Unembedded> {
     let claim = EmbeddingClaim {
         agent: scene.agent,
@@ -27,7 +27,7 @@ async fn claimed(store: &Arc<dyn Store>, scene: Scene, now: i64) -> Vec<Unembedd
     store.claim_unembedded(&claim).await.unwrap()
 }
 
-/// The same as texts, each with that of the message before it.
+/// Their texts, each with that of the message before it.
 async fn waiting(store: &Arc<dyn Store>, scene: Scene, now: i64) -> Vec<[String; 2]> {
     let text = |memory: Memory| memory.content.text;
     let waiting = claimed(store, scene, now).await.into_iter();

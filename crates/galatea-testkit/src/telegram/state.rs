@@ -1,32 +1,26 @@
 //! State of the server, behind one lock that is never held across an await.
 
+use bytes::Bytes;
+use galatea_core::{Clock, SystemClock, Timestamp};
+use serde_json::{Map, Value};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
     time::Instant,
 };
-
-use bytes::Bytes;
-use galatea_core::{Clock, SystemClock, Timestamp};
-use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use axum::Router;
-
 use super::{
-    answer::Refusal,
     faults::Effect,
     flood::{Flood, Pace},
-    http,
-    load::LoadState,
     params::{Params, Upload},
     schema::Method,
     updates::Updates,
     world::{Person, World},
 };
-use crate::loopback::{Record, Scene};
+use crate::{loopback::Record, telegram::loading::LoadState};
 
-/// How the server behaves. `Options::default()` is strict and records everything.
+/// Behaviour of the server. `Options::default()` is strict and records everything.
 #[derive(Clone)]
 pub struct Options {
     /// The bot's token.
@@ -42,9 +36,9 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
     /// Pacing rules; none by default, so that tests need no real time.
     pub pace: Pace,
-    /// Whether every call is recorded. Off for benchmarks.
+    /// True if every call is recorded. Off for benchmarks.
     pub history: bool,
-    /// Whether parameters are checked. Off for benchmarks: `getMe`, `getUpdates`, `sendMessage` and
+    /// True if parameters are checked. Off for benchmarks: `getMe`, `getUpdates`, `sendMessage` and
     /// `sendChatAction` then take a short path.
     pub checks: bool,
     /// `update_id` of the first update.
@@ -78,12 +72,12 @@ impl Options {
     }
 }
 
-/// One recorded call.
+/// A recorded call.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// When it arrived, by the server's clock.
+    /// Time of its arrival, by the server's clock.
     pub at: Timestamp,
-    /// When it arrived, by the machine's clock.
+    /// Time of its arrival, by the machine's clock.
     pub instant: Instant,
     /// Method in its documented spelling; clients may use any case.
     pub method: String,
@@ -107,7 +101,7 @@ impl Call {
         self.params.get(name)?.as_str()
     }
 
-    /// Whether the answer has `"ok":true`.
+    /// True if the answer has `"ok":true`.
     pub fn is_ok(&self) -> bool {
         self.answer.as_ref().is_some_and(|a| a["ok"] == true)
     }
@@ -156,7 +150,7 @@ pub struct State {
 }
 
 impl State {
-    fn new(options: Options) -> Self {
+    pub(crate) fn new(options: Options) -> Self {
         let id =
             options.token.split(':').next().and_then(|id| id.parse().ok()).unwrap_or(7_000_000_001);
         let bot = Person {
@@ -222,64 +216,7 @@ impl State {
         self.files.insert(id.clone(), StoredFile { name: name.to_owned(), path, bytes, size });
         id
     }
-
-    /// Runs one call against the world, after its checks. Notes become violations.
-    pub(crate) fn run(
-        &mut self,
-        method: &'static Method,
-        params: &Params,
-    ) -> Result<Value, Refusal> {
-        let answer = super::methods::run(self, method, params);
-        for note in params.take_notes() {
-            self.violate(method.name, &note);
-        }
-        if let Err(refusal) = &answer
-            && refusal.violation
-        {
-            let what = refusal.description.clone();
-            self.violate(method.name, &what);
-        }
-        answer
-    }
 }
 
 /// The state and a notification of its changes.
 pub(crate) type Shared = crate::loopback::Shared<State>;
-
-impl Scene for State {
-    type Options = Options;
-    type Effect = Effect;
-    const RULES: &'static str = "the Bot API's rules";
-
-    fn new(options: Options, _base: &str) -> Self {
-        Self::new(options)
-    }
-
-    fn router(shared: Arc<Shared>) -> Router {
-        http::router(shared)
-    }
-
-    fn record(&self) -> &Record<Effect> {
-        &self.record
-    }
-
-    fn record_mut(&mut self) -> &mut Record<Effect> {
-        &mut self.record
-    }
-
-    fn story(&self) -> Vec<String> {
-        let quiet = |c: &&Call| {
-            c.method == "getUpdates"
-                && c.answer.as_ref().is_none_or(|a| a["result"] == serde_json::json!([]))
-        };
-        let line = |c: &Call| {
-            format!(
-                "{} {} -> {}",
-                c.method,
-                Value::Object(c.params.clone()),
-                c.answer.as_ref().map_or("no answer".to_owned(), Value::to_string)
-            )
-        };
-        self.calls.iter().filter(|c| !quiet(c)).map(line).collect()
-    }
-}

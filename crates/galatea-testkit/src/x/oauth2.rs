@@ -7,7 +7,8 @@ use base64::Engine;
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use super::{problem::Problem, state::Options};
+use super::problem::Problem;
+use crate::x::options::Options;
 
 /// Lifetime of an authorization code in seconds.
 const CODE: i64 = 30;
@@ -166,7 +167,7 @@ impl Grants {
         Ok(answer)
     }
 
-    /// Whether a bearer token is valid.
+    /// True if a bearer token is valid.
     pub(super) fn is_good(&self, token: &str, now: i64) -> bool {
         self.access.get(token).is_some_and(|until| now < *until)
     }

@@ -23,7 +23,7 @@ use crate::{
     truth::{self, Question, Room},
 };
 
-/// How long the last answers may make no progress: longer than the longest backoff between two
+/// Time that the last answers may make no progress: longer than the longest backoff between two
 /// attempts of one of them (64 s after seven failures) plus an open circuit breaker.
 const PATIENCE: Duration = Duration::from_secs(150);
 

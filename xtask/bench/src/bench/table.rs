@@ -17,16 +17,16 @@ const END: &str = "<!-- figures end -->";
 /// Stands for a value that was not measured.
 const NONE: &str = "–";
 
-/// How the run was made.
+/// Circumstances of the run.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Circumstances {
     /// Output of `--version`, such as `galatea 0.1.0`.
     pub(super) version: String,
-    /// Whether the program was built by this command; otherwise its path was given.
+    /// True if the program was built by this command; otherwise its path was given.
     pub(super) own_build: bool,
-    /// Whether the loopback servers are optimised.
+    /// True if the loopback servers are optimised.
     pub(super) optimised: bool,
-    /// Whether it was a short run.
+    /// True if it was a short run.
     pub(super) quick: bool,
     /// Number of starts per kind.
     pub(super) starts: usize,
@@ -74,10 +74,6 @@ impl Unit {
     }
 }
 
-/// Other programs, measured on a busy 2-core machine: ZeroClaw, a Koishi echo bot without storage,
-/// elizaOS, a minimal teloxide echo bot. One throughput figure each.
-type Peers = [&'static str; 4];
-
 /// A figure per platform, or one that does not depend on the platform. `None` if it was not
 /// reported.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -91,12 +87,14 @@ struct Row {
     unit: Unit,
     values: Values,
     goal: Option<Goal>,
-    peers: Peers,
+    /// Other programs, measured on a busy 2-core machine: ZeroClaw, a Koishi echo bot without
+    /// storage, elizaOS, a minimal teloxide echo bot.
+    peers: &'static str,
 }
 
 impl Row {
     fn new(what: impl Into<String>, unit: Unit, values: Values) -> Self {
-        Self { what: what.into(), unit, values, goal: None, peers: [NONE; 4] }
+        Self { what: what.into(), unit, values, goal: None, peers: NONE }
     }
 
     fn goal(mut self, goal: Goal) -> Self {
@@ -104,7 +102,7 @@ impl Row {
         self
     }
 
-    fn peers(mut self, peers: Peers) -> Self {
+    fn peers(mut self, peers: &'static str) -> Self {
         self.peers = peers;
         self
     }
@@ -125,10 +123,10 @@ impl Row {
             Some(Goal::AtLeast(least)) => format!("≥ {}", unit.show(*least)),
             Some(Goal::AtMost(most)) => format!("≤ {}", unit.show(*most)),
         };
-        format!("| {what} | {ours} | {target} | {} | {} |\n", self.met(), peers.join(" | "))
+        format!("| {what} | {ours} | {target} | {} | {peers} |\n", self.met())
     }
 
-    /// Whether the target is met, and on which platform.
+    /// The answer to "is the target met": yes, no, or the platform on which it is.
     fn met(&self) -> &'static str {
         let Some(goal) = self.goal else { return NONE };
         let each = match self.values {
@@ -149,8 +147,8 @@ impl Row {
 pub(super) fn render(figures: &Figures, machine: &Machine, how: &Circumstances) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{}\n", on(machine, how));
-    text.push_str("| | on Telegram | on Discord | target | met | ZeroClaw | Koishi echo, nothing stored | elizaOS | bare teloxide echo |\n");
-    text.push_str("|---|---|---|---|---|---|---|---|---|\n");
+    text.push_str("| | on Telegram | on Discord | target | met | other programs |\n");
+    text.push_str("|---|---|---|---|---|---|\n");
     for row in rows::of(figures) {
         text.push_str(&row.render());
     }
