@@ -117,14 +117,6 @@ fn build<C: ConnectorConfig>(
     C::from_settings(settings)?.map(|config| config.build(host)).transpose()
 }
 
-/// Messages of the past, as an export has them.
-#[derive(Debug)]
-pub(crate) struct Past {
-    /// Where they were sent.
-    pub(crate) source: Source,
-    pub(crate) archive: Archive,
-}
-
 /// For platforms without exports, or whose exports nothing reads yet.
 fn no_exports(_: &serde_json::Value) -> Option<Archive> {
     None

@@ -49,10 +49,7 @@ use crate::{cli::Cli, context::Context, failure::Failure};
 /// Entry points of the fuzzer (`fuzz/`).
 #[cfg(feature = "fuzz")]
 pub mod fuzz {
-    pub use crate::{
-        cli::memory::fuzz::{import_elizaos, import_galatea, import_log},
-        config::fuzz::dotenv,
-    };
+    pub use crate::config::fuzz::dotenv;
 }
 
 /// Runs the command that the process was started with. Sets up the threads first, so call it once,
