@@ -176,6 +176,19 @@ impl GatewayBackend for Intake {
         self.store.connector_state(self.agent, &info.source, &info.account, key).await
     }
 
+    async fn account_states(
+        &self,
+        info: &ConnectorInfo,
+        key: &str,
+    ) -> Result<Vec<serde_json::Value>> {
+        let mut found = Vec::new();
+        for (agent, _) in self.store.agents().await? {
+            found
+                .extend(self.store.connector_state(agent, &info.source, &info.account, key).await?);
+        }
+        Ok(found)
+    }
+
     async fn note_gap(&self, info: &ConnectorInfo, gap: Gap) -> Result<()> {
         let known = Gap::read(self.state(info, GAPS).await?.as_ref());
         let Some(gaps) = Gap::noted(known, gap.clone()) else { return Ok(()) };
