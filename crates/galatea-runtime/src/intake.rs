@@ -145,7 +145,7 @@ impl GatewayBackend for Intake {
                 After::Apply(mutation) => {
                     let changed = changed.next().unwrap_or_default();
                     if let (true, Mutation::Edit { memory, .. }) = (changed, &mutation) {
-                        self.inbox.edited(*memory);
+                        self.inbox.edited(&info.source, place.room, *memory);
                     }
                     mutation::applied(&self.directory, &self.events, place, mutation, changed);
                 }

@@ -140,6 +140,22 @@ impl Inbox {
         }
     }
 
+    /// Passes edits that other processes store on to the turns of this one, as long as the agent runs.
+    pub(crate) async fn watch_edits(self: Arc<Self>) {
+        let mut heard = self.ownership.hints().heard(Hint::Edits);
+        loop {
+            tokio::select! {
+                () = self.stop.cancelled() => return,
+                // A hint may get lost.
+                () = tokio::time::sleep(self.poll) => {}
+                Ok(()) = heard.changed() => {}
+            }
+            if self.ownership.is_shared() {
+                self.engine.state.edits.notify_all();
+            }
+        }
+    }
+
     /// Claims messages that are stored in this process's partitions and not in flight. True when
     /// that was all.
     async fn poll_partitions(&self) -> Result<bool> {
