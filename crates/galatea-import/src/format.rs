@@ -283,7 +283,7 @@ mod tests {
             (b"PK\x03\x04\n", "unpack it"),
             (b"\xff\xfe-\0-\0\n", "iconv"),
         ] {
-            let text = of(start).unwrap_err().report().to_string();
+            let text = of(start).unwrap_err().fix().unwrap().to_owned();
             assert!(text.contains(fix), "{text}");
             assert!(!text.contains("Telegram Desktop"), "one fix: {text}");
         }

@@ -238,8 +238,9 @@ async fn a_row_that_cannot_be_stored_is_named_and_the_others_are_stored() {
 async fn the_export_of_another_agent_is_refused() {
     let other = AgentIdentity::new(None, "Ada").id();
     let lines = [memory(10, "messages", json!({ "agentId": other }))];
-    let text = imported(&lines, &[]).await.unwrap_err().report().to_string();
-    assert!(text.contains(&other.to_string()) && text.contains("character file"), "{text}");
+    let error = imported(&lines, &[]).await.unwrap_err();
+    assert!(error.report().contains(&other.to_string()), "{}", error.report());
+    assert!(error.fix().unwrap().contains("character file"), "{:?}", error.fix());
     let lines = [lines[0].clone(), memory(11, "messages", json!({}))];
     let (stored, count) = imported(&lines, &[]).await.unwrap();
     assert_eq!((stored, count.read, count.skipped.count()), (1, 1, 1));

@@ -22,6 +22,8 @@ use crate::{
     turn::{Claimed, Waiting},
 };
 
+/// How often turns look for edits while other processes cannot send wake-ups.
+const UNTOLD: Duration = Duration::from_secs(1);
 /// Messages read at once after a start.
 const PAGE: u32 = 10_000;
 /// Messages read by one poll; the oldest come first.
@@ -144,10 +146,12 @@ impl Inbox {
     pub(crate) async fn watch_edits(self: Arc<Self>) {
         let mut heard = self.ownership.hints().heard(Hint::Edits);
         loop {
+            // A hint may get lost.
+            let is_up = self.ownership.hints().is_up();
+            let pause = if is_up { self.poll } else { self.poll.min(UNTOLD) };
             tokio::select! {
                 () = self.stop.cancelled() => return,
-                // A hint may get lost.
-                () = tokio::time::sleep(self.poll) => {}
+                () = tokio::time::sleep(pause) => {}
                 Ok(()) = heard.changed() => {}
             }
             if self.ownership.is_shared() {

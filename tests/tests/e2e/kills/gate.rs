@@ -1,6 +1,6 @@
 //! A message whose judging ends the process each time.
 
-use super::{PATIENCE, count, has_died};
+use super::{count, has_died, until_counted};
 use crate::stage::Stage;
 
 /// Starts until the message is given up: the turn in which it arrived, ten more, and the last one.
@@ -14,9 +14,14 @@ async fn a_message_that_ends_the_process_in_the_gate_is_given_up() {
     stage.ann.says(&stage.ann.direct(), "Q1").send();
     for start in 1..=STARTS {
         let mut running = stage.program().env("FAILPOINTS", POINT).arg("start").spawn();
+        if start == 1 {
+            // The message arrives, and is stored.
+            has_died(&mut running, POINT).await;
+            continue;
+        }
         tokio::select! {
             () = has_died(&mut running, POINT) => assert!(start < STARTS, "start {start}"),
-            () = given_up(&stage) => {
+            () = until_counted(&stage, DEAD, 1) => {
                 running.kill_9().await;
                 break;
             }
@@ -28,15 +33,4 @@ async fn a_message_that_ends_the_process_in_the_gate_is_given_up() {
     bob.says(&bob.direct(), "Q2").send();
     assert_eq!(stage.wait_text(&bob.direct(), "A2").await, ["A2"]);
     assert_eq!(count(&stage, DEAD).await, 1);
-}
-
-/// Waits until the message is given up.
-async fn given_up(stage: &Stage) {
-    let data = stage.home.path().join(".galatea/galatea.db");
-    let wait = async {
-        while !data.exists() || count(stage, DEAD).await == 0 {
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, wait).await.expect("neither died nor gave up");
 }
