@@ -1,5 +1,5 @@
 //! Makes one order out of a search by words and a search by meaning. Pure functions, so that both
-//! stores rank alike and the levers can be measured (`docs/memory.md`).
+//! stores rank alike and the levers can be measured (`docs/search.md`).
 
 use std::{collections::HashMap, hash::Hash, time::Duration};
 
@@ -31,7 +31,7 @@ const OTHERS: usize = 3;
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// How words and meaning are weighed. The defaults are those measured in `docs/memory.md`.
+/// How words and meaning are weighed. The defaults are those measured in `docs/search.md`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fusion {
     /// What is added up.

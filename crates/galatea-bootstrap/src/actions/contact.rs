@@ -65,7 +65,7 @@ impl Action for UpdateContact {
             known.first().and_then(|e| e.metadata.get("contact")).and_then(Value::as_object);
         let mut contact = known.cloned().unwrap_or_default();
         let said = speaker_words(turn);
-        let mut changed = Vec::new();
+        let (mut noted, mut forgotten) = (Vec::new(), Vec::new());
         for (key, value) in params.details.iter().take(PER_CALL) {
             let (key, value) = (words::name(key), words::line(value, LONGEST));
             if key.is_empty() {
@@ -81,9 +81,9 @@ impl Action for UpdateContact {
                 continue;
             }
             keep(&self.0, turn, &key, &value).await?;
-            changed.push(key);
+            if value.is_empty() { &mut forgotten } else { &mut noted }.push(words::spoken(&key));
         }
-        if changed.is_empty() {
+        if noted.is_empty() && forgotten.is_empty() {
             return Ok(ActionResult::failed(
                 "there is nothing to remember: the speaker has not said it here, or too much is remembered already",
             ));
@@ -91,9 +91,19 @@ impl Action for UpdateContact {
         // Stored under a separate key, so that people's own statements never overwrite data of the
         // platform.
         let metadata = Map::from_iter([("contact".to_owned(), Value::Object(contact))]);
-        Ok(ActionResult::ok(format!("remembered: {}", changed.join(", ")))
+        Ok(ActionResult::ok(done(&noted, &forgotten))
             .effect(RequestedChange::MergeEntityMetadata { entity: speaker, metadata }))
     }
+}
+
+/// Reports the change in sentences that stay right when a model repeats them to the speaker.
+fn done(noted: &[String], forgotten: &[String]) -> String {
+    [("noted", noted), ("forgot", forgotten)]
+        .into_iter()
+        .filter(|(_, keys)| !keys.is_empty())
+        .map(|(verb, keys)| format!("I {verb} your {}.", keys.join(" and your ")))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// The words of the speaker's messages that the prompt shows.

@@ -11,7 +11,9 @@ use galatea_core::{
     speakers, standing,
     store::{RecallQuery, Recalled},
 };
+use serde_json::Value;
 use std::{
+    borrow::Cow,
     collections::{BTreeSet, HashSet},
     iter,
     sync::Arc,
@@ -235,13 +237,23 @@ fn line(turn: &Turn<'_>, names: &Speakers, fact: &Memory) -> String {
     let origin = Origin::of(fact);
     // Stored with the name in front, where the sentence has none: the list says whose it is.
     let named = format!("{}: ", plain(&origin.subject_name));
-    let text = words::quoted(text.strip_prefix(&named).unwrap_or(&text));
+    let text = text.strip_prefix(&named).unwrap_or(&text);
+    let key = fact.metadata.get("key").and_then(Value::as_str);
+    let text = words::quoted(&key.map_or(Cow::Borrowed(text), |key| detail(key, text)));
     match origin.said_by {
         Some(_) if origin.is_own(fact.entity_id) => format!("{text} (said {date})"),
         Some(author) => {
             format!("{text} (hearsay from {}, {date})", names.name(author))
         }
         None => format!("{text} (hearsay, {date})"),
+    }
+}
+
+/// A detail that was stored as `key: value`, as a clause: a form of its own is copied by weak models.
+fn detail<'a>(key: &str, text: &'a str) -> Cow<'a, str> {
+    match text.strip_prefix(key).and_then(|rest| rest.strip_prefix(": ")) {
+        Some(value) => Cow::Owned(format!("{} is {value}", words::spoken(key))),
+        None => Cow::Borrowed(text),
     }
 }
 

@@ -1,5 +1,5 @@
 //! Finds the people whom a question names. A pure function, so that prompts, the command line and
-//! the measurement of `docs/memory.md` find the same.
+//! the measurement of `docs/search.md` find the same.
 
 use std::{
     borrow::Cow,

@@ -16,6 +16,11 @@ pub struct TextRequest {
     /// ([`ChatRole::System`]). Shared, since each layer that asks on may change something else of the
     /// request.
     pub messages: Arc<Vec<ChatMessage>>,
+    /// How many of the first messages are instructions for the whole conversation. Instructions behind
+    /// them hold for one answer, so a service that keeps what it has read must not find them in front
+    /// of what stays.
+    #[serde(default)]
+    pub opening: usize,
     /// Tools it may call. Shared, too.
     pub tools: Arc<Vec<ToolSpec>>,
     /// Sampling; unset values are left to the provider.
@@ -63,10 +68,11 @@ impl TextRequest {
         Self { system, messages: Arc::new(vec![ChatMessage::user(prompt)]), ..Self::default() }
     }
 
-    /// How many of the first messages are the program's: services that have one place for all
-    /// instructions take them there.
+    /// Number of first messages that hold for the whole conversation ([`Self::opening`]): services
+    /// that have one place for all instructions take them there.
     pub fn leading(&self) -> usize {
-        self.messages.iter().take_while(|message| message.role == ChatRole::System).count()
+        let opening = self.messages.iter().take(self.opening);
+        opening.take_while(|message| message.role == ChatRole::System).count()
     }
 
     /// The same request with the program's first messages at the end of [`Self::system`]: nearly all
@@ -82,12 +88,13 @@ impl TextRequest {
         Cow::Owned(Self {
             system: (!system.is_empty()).then(|| system.join("\n\n")),
             messages: self.messages[leading..].to_vec().into(),
+            opening: 0,
             stable: self.stable.saturating_sub(leading),
             ..self.clone()
         })
     }
 
-    /// Whether the program speaks behind the first message of the conversation.
+    /// Whether the request has instructions for one answer.
     pub fn has_late_system(&self) -> bool {
         self.messages[self.leading()..].iter().any(|message| message.role == ChatRole::System)
     }
@@ -319,6 +326,7 @@ mod tests {
         let request = TextRequest {
             system: Some("Be kind.".into()),
             messages: messages.clone().into(),
+            opening: 1,
             stable: 3,
             ..TextRequest::default()
         };
@@ -329,6 +337,9 @@ mod tests {
         assert!(plain.messages.iter().all(|message| message.role != ChatRole::System));
         assert_eq!(plain.messages[2].text(), "(It is 19:05.)\n");
         assert_eq!(plain.messages[3], messages[4], "what a person said stays as it is");
+        let first = TextRequest { messages: messages[3..].to_vec().into(), opening: 0, ..request };
+        assert!(first.has_late_system(), "the time is no part of what the next request repeats");
+        assert_eq!(first.with_leading_in_system().system.as_deref(), Some("Be kind."));
         let without = TextRequest::prompt(None, "hi");
         assert!(matches!(without.without_late_system(), Cow::Borrowed(_)));
     }

@@ -263,6 +263,7 @@ mod tests {
         let request = TextRequest {
             system: Some("You are Eliza.".into()),
             messages: messages.into(),
+            opening: 1,
             stable: 1,
             ..TextRequest::default()
         };

@@ -159,11 +159,14 @@ fn joined(list: &str, first: Value, second: Value, between: &str) -> Value {
     }
 }
 
+/// Fields of a body that hold instructions apart from the messages.
+const INSTRUCTIONS: [&str; 3] = ["system", "systemInstruction", "instructions"];
+
 fn system_in_front(body: &mut Value) {
     late_system(body);
     let Some(list) = list_name(body) else { return };
     let Some(object) = body.as_object_mut() else { return };
-    let mut texts: Vec<String> = ["system", "systemInstruction", "instructions"]
+    let mut texts: Vec<String> = INSTRUCTIONS
         .into_iter()
         .filter_map(|name| object.remove(name))
         .map(|content| text_of(&content))
@@ -189,9 +192,11 @@ fn system_in_front(body: &mut Value) {
 
 fn late_system(body: &mut Value) {
     let Some(list) = list_name(body) else { return };
+    let apart = INSTRUCTIONS.iter().any(|name| body.get(name).is_some());
     let Some(messages) = body[list].as_array_mut() else { return };
     let said = said_in(list);
-    let late = messages.iter_mut().skip_while(|message| is_system(message));
+    // A chat template takes one system message at the beginning.
+    let late = messages.iter_mut().skip(usize::from(!apart));
     for instructions in late.filter(|message| is_system(message)) {
         // Parentheses tell them from what people say, and the line break from what follows.
         let text = format!("({})\n", text_of(&instructions[said]).trim());

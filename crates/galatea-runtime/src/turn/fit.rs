@@ -187,7 +187,7 @@ fn without_conversation(draft: &Draft, sections: &[Section]) -> TextRequest {
     let (opening, notes) = (joined(Place::Opening), joined(Place::Notes));
     TextRequest {
         system: joined(Place::Instructions),
-        stable: usize::from(opening.is_some()),
+        opening: usize::from(opening.is_some()),
         messages: Arc::new(opening.into_iter().chain(notes).map(ChatMessage::system).collect()),
         tools: Arc::clone(&draft.tools),
         ..TextRequest::default()
@@ -203,12 +203,12 @@ fn with_conversation(
     pace: Pace,
 ) -> TextRequest {
     let mut own = Arc::unwrap_or_clone(request.messages);
-    let notes = own.split_off(request.stable);
+    let notes = own.split_off(request.opening);
     let earlier = messages.len().saturating_sub(waiting);
     messages.splice(earlier..earlier, notes);
     messages.splice(..0, own);
     request.messages = messages.into();
-    request.stable = if pace.active { request.stable + earlier } else { 0 };
+    request.stable = if pace.active { request.opening + earlier } else { 0 };
     request.cache_instructions = pace.cache_instructions();
     request
 }
