@@ -57,7 +57,7 @@ pub struct Configured {
     /// Problems that are known without a network call: announced ends of models, parameters that
     /// are left out, outdated data.
     pub findings: Vec<Finding>,
-    /// Whether the offline script may also answer in public.
+    /// True if the offline script may also answer in public.
     pub offline_public: bool,
     pub(crate) probe: Probe,
     /// Probes of further keys, of fallbacks, and of media models.
@@ -69,7 +69,7 @@ pub struct Configured {
 }
 
 impl Configured {
-    /// Whether the agent uses the offline script.
+    /// True if the agent uses the offline script.
     pub fn is_offline(&self) -> bool {
         self.provider == "offline"
     }
@@ -99,7 +99,7 @@ impl Configured {
         report
     }
 
-    /// Whether there is a model to choose: a purpose without a named model, or a named model that
+    /// True if there is a model to choose: a purpose without a named model, or a named model that
     /// the service does not know.
     pub fn chooses(&self) -> bool {
         // A name that was missing may exist by now.
@@ -107,13 +107,13 @@ impl Configured {
             || self.findings.iter().any(|finding| finding.id == codes::UNKNOWN)
     }
 
-    /// Whether the services have to be asked: for a model to choose, or for a window that only the
+    /// True if the services have to be asked: for a model to choose, or for a window that only the
     /// server knows.
     pub fn asks(&self) -> bool {
         self.chooses() || self.list_readers.iter().any(list_reader::ListReader::asks_each)
     }
 
-    /// Whether both use the same models with the same limits.
+    /// True if both use the same models with the same limits.
     pub fn is_as(&self, other: &Self) -> bool {
         self.uses == other.uses && self.facts == other.facts
     }

@@ -90,7 +90,7 @@ impl TextModel for Limited {
     }
 }
 
-/// Whether the limit cut an answer off before its first word for people.
+/// True if the limit cut an answer off before its first word for people.
 fn thought_to_the_end(outcome: &Result<TextAnswer>) -> bool {
     match outcome {
         Ok(answer) => answer.finish == Finish::Length && is_thought(&answer.text),

@@ -12,13 +12,14 @@ mod speak;
 mod stream;
 mod transcribe;
 
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) use decode::decode;
 pub use embed::OpenAiEmbedding;
 pub(crate) use error::read as read_error;
 pub use image::OpenAiImage;
 pub use speak::OpenAiSpeech;
+pub(crate) use stream::ChatPieces;
 pub use transcribe::OpenAiTranscription;
-#[cfg(any(test, feature = "fuzz"))]
-pub(crate) use {decode::decode, stream::Pieces};
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -113,7 +114,8 @@ impl TextModel for OpenAiText {
             // Some servers cannot stream and send a whole answer.
             if streams && response.media_type() != "application/json" {
                 let frames = event_frames(response);
-                return drive(endpoint, model, frames, stream::Pieces::default(), on_text).await;
+                return drive(endpoint, model, frames, stream::ChatPieces::default(), on_text)
+                    .await;
             }
             let bytes = endpoint.body(response).await?;
             let answer =

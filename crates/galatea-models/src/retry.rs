@@ -27,7 +27,7 @@ use crate::{budget::Budget, wire::codes};
 /// left to the chain.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Whether a service asks for a longer wait than `patience`: the link then does not wait, and the
+/// True if a service asks for a longer wait than `patience`: the link then does not wait, and the
 /// chain does. The one rule for both, so that no wait falls between them. Jitter does not count,
 /// since the chain does not know it.
 pub(crate) fn is_left_to_chain(retry: Retry, patience: Duration) -> bool {

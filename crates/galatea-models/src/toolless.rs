@@ -97,15 +97,15 @@ pub(crate) struct Toolless {
     /// Provider and base address.
     pub(crate) service: String,
     pub(crate) refusals: Arc<ToolRefusals>,
-    /// What trials have shown.
+    /// Results of trials.
     pub(crate) choices: Choices,
-    /// Whether no setting rules: tools are left away from a model that cannot use them.
+    /// True if no setting rules: tools are left away from a model that cannot use them.
     pub(crate) auto: bool,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
 impl Toolless {
-    /// Whether the model has shown that it cannot use tools, though its server takes them.
+    /// True if the model has shown that it cannot use tools, though its server takes them.
     fn fails(&self, model: &str) -> bool {
         if !self.auto {
             return false;
@@ -169,7 +169,7 @@ impl TextModel for Toolless {
     }
 }
 
-/// Whether an answer begins with the call of a tool that it was offered.
+/// True if an answer begins with the call of a tool that it was offered.
 pub(crate) fn writes_call(text: &str, tools: &[ToolSpec]) -> bool {
     const KEYS: [&str; 6] = ["arguments", "parameters", "params", "<parameter", "(", "<arg_key>"];
     let text = text.trim();

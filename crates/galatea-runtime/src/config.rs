@@ -25,29 +25,29 @@ pub use spending::{
     LIMIT_WAITING, LIMIT_WORLD, LIMITS, Rate, STRANGERS_SHARE, Spending,
 };
 
-/// Who may talk to the agent in direct messages.
+/// People who may talk to the agent in direct messages.
 pub const DM_POLICY: Variable =
     Variable::new("DM_POLICY", "Direct messages: open, allowlist, pairing or disabled. <SOURCE>_DM_POLICY (TELEGRAM_DM_POLICY, …) overrides it per platform.")
         .or("open");
-/// Who is on the allowlist.
+/// People on the allowlist.
 pub const ALLOW_FROM: Variable = Variable::new(
     "ALLOW_FROM",
     "People on the allowlist: platform ids, or handles with @ (a handle may change its owner, an id never does), separated by commas. <SOURCE>_ALLOW_FROM overrides it per platform.",
 );
-/// What makes the agent answer in groups.
+/// Events that make the agent answer in groups.
 pub const GROUP_POLICY: Variable = Variable::new(
     "GROUP_POLICY",
     "Groups: any of mention, reply, name (separated by commas), or always, ambient (a model decides), disabled. <SOURCE>_GROUP_POLICY overrides it per platform.",
 )
 .or("mention,reply,name");
-/// What `name` means in GROUP_POLICY.
+/// Meaning of `name` in GROUP_POLICY.
 pub const NAME_RULE: Variable = Variable::new(
     "NAME_RULE",
     "What `name` in GROUP_POLICY means: addressed (the message begins or ends with the agent's name, or calls it as in `so, NAME, …`) or anywhere (the name \
      stands in it as a word). Its name on the platform and the first word of a name of several count too. <SOURCE>_NAME_RULE overrides it per platform.",
 )
 .or("addressed");
-/// How long an answer gets at once.
+/// Length of an answer that is sent at once.
 pub const ANSWER_PARTS: Variable = Variable::new(
     "ANSWER_PARTS",
     "Most messages that one answer becomes at once; the rest is kept for a day and sent when the person who asked says `more`, in a reply, by /more or by \
@@ -89,13 +89,13 @@ pub const DEFLLMOFF: Variable = Variable::new(
     "Stay silent in rooms that the agent does not follow (elizaOS).",
 )
 .or("false");
-/// What happens to messages that arrive while an answer is made.
+/// Treatment of messages that arrive while an answer is made.
 pub const BUSY_POLICY: Variable = Variable::new(
     "BUSY_POLICY",
     "Messages that arrive while an answer is being made: auto (direct messages collect, groups each), collect (one answer to all that wait), each (one answer per message), interrupt (start again with both), drop (skip, with the reason).",
 )
 .or("auto");
-/// How many messages one answer may address.
+/// Number of messages that one answer may address.
 pub const COLLECT_LIMIT: Variable =
     Variable::new("COLLECT_LIMIT", "Most messages that one collected answer addresses.").or("12");
 /// Most earlier messages of a prompt.
@@ -135,10 +135,10 @@ pub const ANSWER_TTL_MINUTES: Variable = Variable::new(
     "An answer that could not be sent for this long, in minutes, is not sent any more.",
 )
 .or("10");
-/// What a room reads when no model answers.
+/// Text for a room when no model answers.
 pub const MODEL_NOTICE: Variable = Variable::new("MODEL_NOTICE", "What a room reads when no model answers, once in ten minutes; none says nothing. A text of your own is read, too, where the model's filter withholds an answer; unset, the room then reads that the model does not answer this.")
     .or("Sorry, I cannot think right now: my language model does not answer. Please try again in a few minutes.");
-/// What happens to a send whose outcome stays unknown.
+/// Treatment of a send whose outcome stays unknown.
 pub const DELIVERY_WHEN_UNSURE: Variable = Variable::new(
     "DELIVERY_WHEN_UNSURE",
     "What to do with an answer that may have arrived when the platform cannot tell: resend (may be read twice) or hold (may be lost; shown as ambiguous).",
@@ -157,7 +157,7 @@ pub const ACTION_CONFIRMATION: Variable = Variable::new(
     "Actions beyond the present room (messages elsewhere, roles, settings of other rooms) wait until the person who asked confirms them: others-words (while other people's words are before the model), always, never.",
 )
 .or("others-words");
-/// How long they wait.
+/// Their wait.
 pub const ACTION_CONFIRMATION_MINUTES: Variable = Variable::new(
     "ACTION_CONFIRMATION_MINUTES",
     "How long an action waits for its confirmation, in minutes; then it is not done.",

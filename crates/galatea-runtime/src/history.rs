@@ -46,14 +46,15 @@ pub struct History<'a> {
     of_forgotten: HashSet<MemoryId>,
 }
 
-/// What became of messages.
+/// Counts of stored messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stored {
-    /// How many were new.
+    /// Number of new messages.
     pub new: usize,
-    /// How many were stored already, with another text. They were left as they are.
+    /// Number of messages that were stored already, with another text. They were left as they are.
     pub differing: usize,
-    /// How many were deleted here before, or are of people who were forgotten. They were left out.
+    /// Number of messages that were deleted here before, or are of people who were forgotten. They
+    /// were left out.
     pub deleted: usize,
 }
 

@@ -23,9 +23,11 @@ const RULES: &[Rule] = &[
     Rule { who: "galatea-models", may_import: Some(&["galatea-core", "galatea-http"]) },
     Rule { who: "galatea-knowledge", may_import: Some(&["galatea-core", "galatea-http"]) },
     Rule { who: CONNECTOR, may_import: Some(&["galatea-core", "galatea-http"]) },
+    Rule { who: HOST, may_import: None },
     Rule { who: PROGRAM, may_import: None },
     Rule { who: TESTS, may_import: None },
     Rule { who: FUZZ, may_import: None },
+    Rule { who: "galatea-example-embed", may_import: Some(&["galatea-core", HOST]) },
     Rule { who: "xtask", may_import: Some(&[]) },
     Rule { who: "galatea-bench", may_import: Some(&["xtask", TESTKIT]) },
 ];
@@ -38,6 +40,8 @@ const STORE: &str = "galatea-store";
 const TESTS: &str = "galatea-tests";
 /// The fuzz targets are in the crates under test, including the program.
 const FUZZ: &str = "galatea-fuzz";
+/// Assembles agents from everything below it.
+const HOST: &str = "galatea-host";
 const PROGRAM: &str = "galatea";
 /// Programs, and the test kit, which may only be a dev-dependency.
 const NEVER_IMPORTED: &[&str] = &[PROGRAM, FUZZ, TESTS, "xtask", "galatea-bench", TESTKIT];
@@ -152,6 +156,12 @@ mod tests {
             ("galatea-knowledge", "galatea-http", false, true),
             ("galatea-knowledge", "galatea-store", false, false),
             ("galatea", "galatea-telegram", false, true),
+            ("galatea", "galatea-host", false, true),
+            ("galatea-host", "galatea-telegram", false, true),
+            ("galatea-host", "galatea", false, false),
+            ("galatea-runtime", "galatea-host", false, false),
+            ("galatea-example-embed", "galatea-host", false, true),
+            ("galatea-example-embed", "galatea-store", false, false),
             ("galatea", "galatea-testkit", false, false),
             ("galatea-tests", "galatea-runtime", false, true),
             ("galatea-tests", "galatea-store", true, true),

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{decode::directory::id, error::codes};
+use crate::{decode::raw::id, error::codes};
 
 /// The health of all shards. Every change is reported to the gateway.
 pub(crate) struct ShardHealth {
@@ -16,12 +16,13 @@ pub(crate) struct ShardHealth {
     name: String,
     lacking: Option<&'static str>,
     invitation: String,
-    state: Mutex<State>,
+    state: Mutex<HealthState>,
 }
 
-struct State {
+struct HealthState {
     shards: Vec<Shard>,
-    /// How many servers the bot is in, as Discord told when the run began, changed by what came since.
+    /// Number of servers that the bot is in, as Discord told when the run began, changed by what
+    /// came since.
     told: Option<u64>,
     /// The guard has paused all calls, because too many were refused.
     resting: bool,
@@ -53,7 +54,7 @@ impl ShardHealth {
     ) -> Self {
         let shard = Shard { cut_off: Some(Health::Starting), unstored: None, servers: None };
         let shards = vec![shard; usize::from(shards)];
-        let state = State { shards, told, resting: false, muted: None };
+        let state = HealthState { shards, told, resting: false, muted: None };
         Self { gateway, name, lacking, invitation, state: Mutex::new(state) }
     }
 
@@ -62,7 +63,7 @@ impl ShardHealth {
         let guild = id(&data["id"]);
         let mut state = self.lock();
         let before = state.servers();
-        let State { shards, told, .. } = &mut *state;
+        let HealthState { shards, told, .. } = &mut *state;
         let Some(shard) = shards.get_mut(usize::from(shard)) else { return };
         match (event, guild) {
             ("READY", _) => {
@@ -154,7 +155,7 @@ impl ShardHealth {
 
     /// Reports the worst problem: a shard that receives nothing, then one whose events cannot be
     /// stored, then a limitation.
-    fn report_worst(&self, state: &State) {
+    fn report_worst(&self, state: &HealthState) {
         let trouble = |pick: fn(&Shard) -> &Option<Health>| {
             state.shards.iter().find_map(|shard| pick(shard).clone())
         };
@@ -193,13 +194,13 @@ impl ShardHealth {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, HealthState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    /// How many servers the bot is in; none where that is not known.
+impl HealthState {
+    /// Number of servers that the bot is in; none where that is not known.
     fn servers(&self) -> Option<u64> {
         let counted: Option<usize> =
             self.shards.iter().map(|shard| shard.servers.as_ref().map(HashSet::len)).sum();

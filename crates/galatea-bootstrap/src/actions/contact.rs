@@ -28,7 +28,7 @@ const LONGEST: usize = 300;
 
 /// What to remember.
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Params {
+pub(crate) struct ContactParams {
     /// Such as {"city": "Lisbon"}; an empty text forgets.
     details: BTreeMap<String, String>,
 }
@@ -38,7 +38,7 @@ impl Action for UpdateContact {
     const NAME: &'static str = "UPDATE_CONTACT";
     const SIDE_EFFECT: bool = true;
     const SCOPE: Scope = Scope::Speaker;
-    type Params = Params;
+    type Params = ContactParams;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
             "Remember or correct what the speaker tells about themselves and asks to be remembered.",
@@ -51,7 +51,7 @@ impl Action for UpdateContact {
     async fn run(
         &self,
         turn: &Turn<'_>,
-        params: Params,
+        params: ContactParams,
         _: &[ActionResult],
     ) -> Result<ActionResult> {
         let speaker = turn.message.entity_id;
@@ -114,7 +114,7 @@ fn speaker_words(turn: &Turn<'_>) -> HashSet<String> {
     own.flat_map(|memory| words_of(&memory.content.text)).collect()
 }
 
-/// Whether the speaker said it: at least half of its words. Text that the prompt holds of others,
+/// True if the speaker said it: at least half of its words. Text that the prompt holds of others,
 /// remembered text among it, must not be stored as the speaker's own.
 fn is_said(said: &HashSet<String>, value: &str) -> bool {
     let (mut all, mut known) = (0, 0);

@@ -61,7 +61,7 @@ pub(super) struct Context<'a> {
     /// Format of OpenAI's API, if a setting chooses one.
     wire: Option<Wire>,
     windows: Windows,
-    /// Whether answers are streamed internally.
+    /// True if answers are streamed internally.
     pub(super) stream: bool,
 }
 
@@ -259,7 +259,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Whether no setting says which models are offered tools.
+    /// True if no setting says which models are offered tools.
     pub(super) fn chooses_tools(&self) -> bool {
         self.tools.is_none()
     }
@@ -286,7 +286,7 @@ impl<'a> Context<'a> {
         RetryPolicy { total: self.times.total, patience, ..RetryPolicy::default() }
     }
 
-    /// Whether no other model answers in place of the first (`MODEL_FALLBACK=none`).
+    /// True if no other model answers in place of the first (`MODEL_FALLBACK=none`).
     pub(super) fn is_alone(&self) -> bool {
         self.set(&var::MODEL_FALLBACK).is_some_and(|text| text.eq_ignore_ascii_case("none"))
     }

@@ -10,7 +10,7 @@ use super::{
 
 /// The fallbacks of the chosen provider.
 pub(super) struct Fallback {
-    /// Whether the same provider's model of the other tier is a fallback.
+    /// True if the same provider's model of the other tier is a fallback.
     pub(super) sibling: bool,
     /// Other providers, in order.
     pub(super) providers: Vec<&'static Provider>,

@@ -8,7 +8,7 @@ use url::{Host, Url};
 /// `internal`).
 const PRIVATE_NAMES: &[&str] = &["localhost", "local", "internal", "lan", "home.arpa"];
 
-/// Whether the address is on this machine or in a private network: a private IP address, a name
+/// True if the address is on this machine or in a private network: a private IP address, a name
 /// without a dot, as Docker's networks use, or a name that public DNS does not resolve.
 pub(super) fn is_nearby(address: &str) -> bool {
     let Ok(url) = Url::parse(address) else { return false };

@@ -418,7 +418,7 @@ fn rules(provider: &str, model: &str) -> Rules {
     families::known().of(provider, model).map(|family| family.rules.clone()).unwrap_or_default()
 }
 
-/// Whether a model accepts pictures, according to its family or name. Unknown names count as
+/// True if a model accepts pictures, according to its family or name. Unknown names count as
 /// unable: a picture would be an error there.
 fn sees(model: &str) -> bool {
     families::known().sees(model)

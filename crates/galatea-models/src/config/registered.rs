@@ -266,7 +266,7 @@ impl Guard {
     }
 }
 
-/// Whether both are one model of one provider.
+/// True if both are one model of one provider.
 fn is_same(one: &ModelInfo, other: &ModelInfo) -> bool {
     (&one.provider, &one.model) == (&other.provider, &other.model)
 }

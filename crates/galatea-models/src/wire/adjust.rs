@@ -6,50 +6,14 @@
 
 pub(crate) mod recognise;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use std::fmt;
+
+use crate::choices::adjustment::Adjustment;
 
 /// Stands before an own message where the conversation has to begin with a person's.
 const EARLIER: &str = "(Earlier messages are not shown.)";
 /// Stands for a picture that a model does not take.
 const NO_PICTURE: &str = "(a picture that cannot be shown)";
-
-/// A change of a request that a service demands.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Adjustment {
-    /// This limit of the answer's length has the other name. Comes before [`Self::Without`], which
-    /// may remove the new name.
-    Renamed(String, String),
-    /// Instructions stand in front of the first message instead of in a message of their own.
-    SystemInFront,
-    /// Instructions behind the beginning are said from the user's side, in the form of
-    /// [`galatea_core::model::TextRequest::with_late_beside_people`].
-    LateSystem,
-    /// The two sides alternate, and a person begins.
-    Turns,
-    /// Pictures are left out.
-    NoPictures,
-    /// The field is left out. Names of nested fields are joined by dots, lists are passed through:
-    /// `messages.name`.
-    Without(String),
-}
-
-impl fmt::Display for Adjustment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Renamed(from, to) => write!(f, "{from} is sent as {to}"),
-            Self::SystemInFront => {
-                f.write_str("the instructions stand in front of the first message")
-            }
-            Self::LateSystem => f.write_str("later instructions are sent as a person's words"),
-            Self::Turns => f.write_str("messages of one side in a row are joined"),
-            Self::NoPictures => f.write_str("pictures are left out"),
-            Self::Without(field) => write!(f, "{field} is left out"),
-        }
-    }
-}
 
 /// Applies adjustments to a request, in their order.
 pub(crate) fn adjust(body: &mut Value, adjustments: &[Adjustment]) {
@@ -76,7 +40,7 @@ pub(crate) fn adjust(body: &mut Value, adjustments: &[Adjustment]) {
     }
 }
 
-/// Whether an adjustment would change this request.
+/// True if an adjustment would change this request.
 pub(crate) fn changes(body: &Value, adjustment: &Adjustment) -> bool {
     let mut adjusted = body.clone();
     adjust(&mut adjusted, std::slice::from_ref(adjustment));
@@ -122,7 +86,7 @@ fn message(list: &str, role: &str, text: &str) -> Value {
     json!({ "role": role, said_in(list): said })
 }
 
-/// Whether a message holds instructions.
+/// True if a message holds instructions.
 fn is_system(message: &Value) -> bool {
     matches!(message["role"].as_str(), Some("system" | "developer"))
 }
@@ -233,7 +197,7 @@ fn turns(body: &mut Value) {
     *messages = taken;
 }
 
-/// Whether a piece of a content is a picture.
+/// True if a piece of a content is a picture.
 fn is_picture(piece: &Value) -> bool {
     let named = piece["type"].as_str().is_some_and(|kind| kind.contains("image"));
     named || piece["inlineData"].is_object()

@@ -1,6 +1,6 @@
 //! A rate with a burst.
 
-/// So many a minute, and some of them at once.
+/// Answers a minute, and answers at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Flow {
     /// Refilled in a minute.

@@ -1,4 +1,4 @@
-//! What follows a platform's name in the settings of one platform, such as `DM_POLICY` in
+//! Endings that follow a platform's name in the settings of one platform, such as `DM_POLICY` in
 //! `TELEGRAM_DM_POLICY`; further endings are read as well.
 
 pub(super) const DM_POLICY: &[&str] = &["DM_POLICY"];

@@ -1,4 +1,4 @@
-//! How busy rooms behave, how large turns get, how long things may take.
+//! Behaviour of busy rooms, sizes of turns, and time limits.
 
 use galatea_core::{Result, Settings, Variable, sections::Section};
 use std::time::Duration;
@@ -9,12 +9,12 @@ use super::{
     EVALUATION_PAUSE_SECONDS, PROVIDERS_TOTAL_TIMEOUT_MS, TURN_TIMEOUT_SECONDS,
 };
 
-/// What happens to messages that arrive while an answer is being made.
+/// Treatment of messages that arrive while an answer is being made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BusyPolicy {
-    /// One answer to all that wait.
+    /// Give one answer to all that wait.
     Collect,
-    /// One answer per message.
+    /// Give one answer per message.
     Each,
     /// Start again with both.
     Interrupt,
@@ -22,7 +22,8 @@ pub enum BusyPolicy {
     Drop,
 }
 
-/// When an action that goes beyond its Room waits for the consent of the person who asked.
+/// Cases in which an action that goes beyond its Room waits for the consent of the person who
+/// asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Confirmation {
     /// While other people's words are before the model.
@@ -33,14 +34,14 @@ pub enum Confirmation {
     Never,
 }
 
-/// How many tokens of earlier messages a prompt shows (`CONVERSATION_TOKENS`).
+/// Number of tokens of earlier messages that a prompt shows (`CONVERSATION_TOKENS`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConversationTokens {
     /// A quarter of the model's window, at most 3,000.
     ByWindow,
     /// So many, and at most a quarter of the window.
     Most(u64),
-    /// As many as there are: they may fill the window.
+    /// All that there are: they may fill the window.
     Unlimited,
 }
 
@@ -74,9 +75,9 @@ pub struct Limits {
     pub turn: Duration,
     /// Age at which an answer expires.
     pub answer_ttl: Duration,
-    /// When actions wait for a confirmation.
+    /// Cases in which actions wait for a confirmation.
     pub confirmation: Confirmation,
-    /// How long they wait.
+    /// Their wait.
     pub confirmation_life: Duration,
     /// An answer that may have arrived is sent again.
     pub resend_unsure: bool,

@@ -11,8 +11,8 @@ use super::{
     spending,
 };
 
-/// One form: what follows the platform's name, other endings that are read, and what it is for,
-/// with `{}` for the platform's name.
+/// A form: the ending that follows the platform's name, other endings that are read, and what it is
+/// for, with `{}` for the platform's name.
 struct Form {
     suffix: &'static str,
     others: &'static [&'static str],

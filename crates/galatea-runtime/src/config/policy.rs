@@ -14,7 +14,7 @@ use std::time::Duration;
 /// what was said an hour ago disturbs.
 const TTL_ON_X: u64 = 24 * 60;
 
-/// Whose direct messages are answered.
+/// People whose direct messages are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DmPolicy {
     /// Everyone's.
@@ -27,10 +27,10 @@ pub enum DmPolicy {
     Disabled,
 }
 
-/// Which messages of groups are answered.
+/// Messages of groups that are answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GroupPolicy {
-    /// When addressed in one of these ways.
+    /// If addressed in one of these ways.
     Addressed {
         /// Messages that mention the agent.
         mention: bool,
@@ -41,20 +41,20 @@ pub enum GroupPolicy {
     },
     /// Every message gets an answer.
     Always,
-    /// When addressed, and otherwise when a model thinks so.
+    /// If addressed, and otherwise if a model thinks so.
     Ambient,
     /// Messages of groups get no answer.
     Disabled,
 }
 
-/// How many messages one answer becomes at once.
+/// Number of messages that one answer becomes at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parts {
     /// By what the platform takes in one.
     Auto,
     /// At most so many, two or more.
     Most(usize),
-    /// As many as it takes.
+    /// All that it takes.
     Any,
 }
 
@@ -73,12 +73,12 @@ impl Parts {
     }
 }
 
-/// When to answer on one platform. A value: the gate is a pure function of it.
+/// Conditions for an answer on one platform. A value: the gate is a pure function of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
     /// Answer here at all (`<SOURCE>_AUTO_REPLY`).
     pub auto_reply: bool,
-    /// Whose direct messages are answered.
+    /// People whose direct messages are answered.
     pub dm: DmPolicy,
     /// The setting that says so.
     pub dm_setting: String,
@@ -86,7 +86,7 @@ pub struct Policy {
     pub allow_from: People,
     /// The setting that says so.
     pub allow_from_setting: String,
-    /// Which messages of groups are answered.
+    /// Messages of groups that are answered.
     pub group: GroupPolicy,
     /// The setting that says so.
     pub group_setting: String,
@@ -128,7 +128,7 @@ pub struct Policy {
     pub off_by_default: bool,
     /// The offline script may answer in public.
     pub script_in_public: bool,
-    /// How many answers, how much money, and who is blocked.
+    /// Limits of answers and money, and blocked people.
     pub spending: Spending,
 }
 
@@ -337,7 +337,7 @@ fn parse_parts(text: &str) -> Option<Parts> {
     match text {
         "auto" => Some(Parts::Auto),
         "none" => Some(Parts::Any),
-        // One of them says that there is more.
+        // The last of them says that there is more.
         most => most.parse().ok().filter(|most| *most >= 2).map(Parts::Most),
     }
 }

@@ -1,4 +1,4 @@
-//! How many answers and how much money people, Rooms, Worlds and the agent may use.
+//! Answers and money that people, Rooms, Worlds and the agent may use.
 
 mod variables;
 
@@ -15,7 +15,7 @@ pub use variables::{
 /// Read here, declared by the standard plugin, whose rights it is about.
 const OWNERS: Variable = Variable::new("AGENT_OWNERS", "Whose agent it is.");
 
-/// How often: none is without limit.
+/// Rate; none is without limit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rate {
     /// A minute, with what may come at once.
@@ -26,7 +26,7 @@ pub struct Rate {
     pub(crate) setting: String,
 }
 
-/// How much: none is without limit.
+/// Amount; none is without limit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cap {
     /// Millionths of a US dollar a day.
@@ -40,7 +40,7 @@ pub struct Cap {
 /// All limits as they hold on one platform.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Spending {
-    /// Whether they hold, if the platform is public.
+    /// True if they hold, if the platform is public.
     pub(crate) on: bool,
     /// They also hold where only the owner can write.
     pub(crate) everywhere: bool,
@@ -68,7 +68,7 @@ pub struct Spending {
     pub(crate) waiting: Option<usize>,
     /// The setting that says so.
     pub(crate) waiting_setting: String,
-    /// What people read; none for the built-in sentences, empty for nothing.
+    /// Sentences for people; none for the built-in sentences, empty for nothing.
     pub(crate) notice: Option<String>,
     /// Ids on this platform.
     pub(crate) owners: Vec<String>,
@@ -175,13 +175,13 @@ impl Spending {
             .chain(&mut self.block_settings)
     }
 
-    /// Whether limits hold on a platform.
+    /// True if limits hold on a platform.
     pub(crate) fn holds(&self, public: bool) -> bool {
         self.on && (public || self.everywhere)
     }
 }
 
-/// Whose agent it is: platform and id there.
+/// Owner of the agent: platform and id there.
 ///
 /// # Errors
 /// `Invalid` for a list that cannot be read.

@@ -7,6 +7,6 @@ pub(super) struct Read {
     pub(super) change: ConnectionChange,
     /// `None` if it is stored under elizaOS's id.
     pub(super) memory: Option<Memory>,
-    /// Whether its Room is a direct one.
+    /// True if its Room is a direct one.
     pub(super) is_direct: bool,
 }

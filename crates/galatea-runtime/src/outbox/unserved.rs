@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::state::Outbox;
 
-/// How long after its end a part is left to a process that does have the account, and whose clock may
-/// differ.
+/// Time after its end for which a part is left to a process that does have the account, and whose
+/// clock may differ.
 const GRACE: Duration = Duration::from_secs(60);
 
 impl Outbox {
@@ -42,7 +42,7 @@ impl Outbox {
         let back = GRACE.saturating_add(self.clock.ahead()).as_millis();
         let back = i64::try_from(back).unwrap_or(i64::MAX);
         let end = Timestamp(self.clock.now().0.saturating_sub(back));
-        for item in self.store.overdue(self.view.identity.id(), &served, end).await? {
+        for item in self.store.overdue(self.identity.id(), &served, end).await? {
             self.expire(item).await;
         }
         Ok(())

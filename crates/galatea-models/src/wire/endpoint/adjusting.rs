@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::{Call, Endpoint, Refused, Unsent};
 use crate::{
-    choices::{Choices, adjusted::Adjusted},
+    choices::{Adjusted, Choices, adjustment::Adjustment},
     wire::{
         Fail, Hint,
-        adjust::{Adjustment, adjust, recognise},
+        adjust::{adjust, recognise},
         codes, mentions,
     },
 };
@@ -262,8 +262,8 @@ impl Endpoint {
         }
         let provider = self.names.provider;
         match recognise::recognise(refused.status, &refused.body, sent, provider)? {
-            recognise::Refused::Adjust(new) => Some(new),
-            recognise::Refused::Tools => {
+            recognise::RefusedField::Adjust(new) => Some(new),
+            recognise::RefusedField::Tools => {
                 refused.refusal.hint = Some(Hint::NoTools);
                 None
             }
@@ -271,7 +271,7 @@ impl Endpoint {
     }
 }
 
-/// Whether the adjustments brought a request past the refusals that failed all the same: for another
+/// True if the adjustments brought a request past the refusals that failed all the same: for another
 /// reason.
 fn is_past(unsent: &Unsent) -> bool {
     match unsent {

@@ -2,14 +2,14 @@
 
 use galatea_core::Variable;
 
-/// Where the limits hold.
+/// Places for which the limits hold.
 pub const LIMITS: Variable = Variable::new(
     "LIMITS",
     "Where the limits below hold: public (platforms on which strangers can write), on (everywhere) or off. AGENT_OWNERS are exempt. \
      <SOURCE>_LIMITS (TELEGRAM_LIMITS, …) overrides it per platform, as <SOURCE>_… does for every setting of this list.",
 )
 .or("public");
-/// One person's answers. A person who reads the answers rarely writes more than once in eight
+/// Answers of one person. A person who reads the answers rarely writes more than once in eight
 /// seconds for minutes; 300 a day is an hour of that.
 pub const LIMIT_PERSON: Variable = Variable::new(
     "LIMIT_PERSON",
@@ -32,24 +32,24 @@ pub const LIMIT_WORLD: Variable = Variable::new(
 pub const LIMIT_AGENT: Variable =
     Variable::new("LIMIT_AGENT", "Answers of the agent as a whole, written as for LIMIT_PERSON; <SOURCE>_LIMIT_AGENT limits those on one platform besides.")
         .or("300/min, 20000/day");
-/// What a stranger may cost: about seven answers of a large model, or eighty of a small one.
+/// Allowance of a stranger: about seven answers of a large model, or eighty of a small one.
 pub const BUDGET_STRANGER: Variable = Variable::new(
     "BUDGET_STRANGER",
     "What one stranger may cost a day (UTC): US dollars, and tokens of models whose price is not known; of the two, what is left out keeps its default; none lifts it. A stranger is \
      who was not answered on an earlier day and is neither on an allowlist nor approved.",
 )
 .or("0.05 USD, 100000 tokens");
-/// What a known person may cost.
+/// Allowance of a known person.
 pub const BUDGET_PERSON: Variable = Variable::new(
     "BUDGET_PERSON",
     "What one known person may cost a day, written as for BUDGET_STRANGER.",
 )
 .or("0.50 USD, 1000000 tokens");
-/// What a Room may cost.
+/// Allowance of a Room.
 pub const BUDGET_ROOM: Variable =
     Variable::new("BUDGET_ROOM", "What one room may cost a day, written as for BUDGET_STRANGER.")
         .or("2 USD, 4000000 tokens");
-/// What the agent may cost.
+/// Allowance of the agent.
 pub const BUDGET_AGENT: Variable = Variable::new(
     "BUDGET_AGENT",
     "What the agent may cost a day, written as for BUDGET_STRANGER. At 80 % its owners are warned and the small model answers; once it is \
@@ -93,7 +93,7 @@ pub const BLOCK_WORLDS: Variable = Variable::new(
     "Worlds (servers, groups with their topics) in which nothing is answered, by the platform's ids.",
 );
 
-/// Those of this file that every platform has a form of.
+/// Settings of this file that every platform has a form of.
 pub(in crate::config) const EACH: &[(&Variable, &str)] = &[
     (&LIMITS, "LIMITS for {}."),
     (&LIMIT_PERSON, "LIMIT_PERSON for {}."),
