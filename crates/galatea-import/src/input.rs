@@ -8,7 +8,7 @@ use std::{
     rc::Rc,
 };
 
-use crate::format::unreadable;
+use crate::fault::unreadable;
 
 /// The argument that means standard input.
 const STANDARD: &str = "-";

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::{Entry, Fault, Item, Read, Remark};
 use crate::{
-    format::misread,
+    fault::misread,
     lines::Line,
     moment::check_stored,
     seen::{Found, Seen},

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::{
     Count,
-    format::misread,
+    fault::misread,
     lines::Line as Numbered,
     moment::check,
     seen::{Found, Seen, hash},

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Count, Import, Input,
-    format::unreadable,
+    fault::unreadable,
     lines::{last, lines},
     read::{Entry, Fault, Item, Read},
 };
