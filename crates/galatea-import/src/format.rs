@@ -1,6 +1,6 @@
 //! Recognises what a file that is imported is.
 
-use galatea_core::{Archive, Error, Result, Source};
+use galatea_core::{Archive, Result, Source};
 use serde_json::{Map, Value};
 use std::{
     io::{BufReader, Read},

@@ -1,7 +1,7 @@
 //! Exports with rows that the store refuses at first, or for good.
 
 use galatea_core::{
-    AgentIdentity,
+    AgentId, AgentIdentity, Result, Store,
     export::FORMAT,
     store::{
         DerivedStore as _, EntityStore as _, MemoryStore as _, RelationshipStore as _,
