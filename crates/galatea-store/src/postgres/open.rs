@@ -24,9 +24,6 @@ use crate::{
 /// The tables, in steps. An applied step is never edited.
 pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/postgres");
 
-/// The first migration that was applied to a database, and the number of the newest one.
-const APPLIED: &str = "SELECT (SELECT m.description FROM galatea._sqlx_migrations m WHERE m.version = 1), max(version) FROM galatea._sqlx_migrations";
-
 /// The oldest server that is taken: 14, the oldest one still maintained in 2026
 /// (<https://www.postgresql.org/support/versioning/>).
 const OLDEST: u32 = 140_000;
@@ -246,7 +243,7 @@ async fn newest(connection: &mut PgConnection, place: &Place) -> Result<Option<i
         return Ok(None);
     }
     let (first, newest): (Option<String>, Option<i64>) =
-        query_as(APPLIED).fetch_one(&mut *connection).await.map_err(fail)?;
+        query_as("SELECT (SELECT m.description FROM galatea._sqlx_migrations m WHERE m.version = 1), max(version) FROM galatea._sqlx_migrations").fetch_one(&mut *connection).await.map_err(fail)?;
     version::check(first.as_deref(), newest, &MIGRATIONS)
         .map_err(|refusal| refusal.with("database", place.show()))?;
     Ok(newest)

@@ -98,7 +98,9 @@ pub(super) fn score_places(
             *number = u32::try_from(sums.len()).unwrap_or(u32::MAX);
         }
     }
-    let total = count(4 * sums.len()).max(1_000.0);
+    // Of a common word more have it than are listed.
+    let most = found.iter().map(|of| of.with).max().unwrap_or(0);
+    let total = count(4 * sums.len().max(most)).max(1_000.0);
     let mut asked = 0.0;
     for of in found.iter().filter(|of| of.rows.len() < often) {
         let with = count(of.with);

@@ -27,9 +27,6 @@ pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/sqlite
 /// `PRAGMA application_id` of our files: `GALA`, as the first migration sets it.
 const APPLICATION: i64 = 0x4741_4c41;
 
-/// The first migration that was applied to a database, and the number of the newest one.
-const APPLIED: &str = "SELECT (SELECT m.description FROM _sqlx_migrations m WHERE m.version = 1), max(version) FROM _sqlx_migrations";
-
 /// Bytes of a page of a new file. A commit writes whole pages, some twenty for an answer in one room:
 /// with 4,096 bytes, SQLite's usual number, it writes 133 KiB, with these 81, and takes no more
 /// processor time (2026-11-26). A file keeps the pages it was made with.
@@ -178,7 +175,7 @@ async fn inspect(path: &Path, options: &SqliteOptions) -> Result<()> {
             return Err(error::foreign(path));
         }
         let (first, newest): (Option<String>, Option<i64>) =
-            query_as(APPLIED).fetch_one(&mut connection).await.map_err(fail)?;
+            query_as("SELECT (SELECT m.description FROM _sqlx_migrations m WHERE m.version = 1), max(version) FROM _sqlx_migrations").fetch_one(&mut connection).await.map_err(fail)?;
         version::check(first.as_deref(), newest, &MIGRATIONS)
             .map_err(|refusal| refusal.with("file", path.display()))?;
     }
