@@ -19,7 +19,6 @@ use tokio::sync::Notify;
 use crate::{
     budget::Budget,
     choices::Choices,
-    late_system::LateRefusals,
     limited::Thinkers,
     toolless::ToolRefusals,
     wire::{Auth, Endpoint},
@@ -86,7 +85,6 @@ struct Inner {
     refused: Notify,
     tool_refusals: Arc<ToolRefusals>,
     thinkers: Arc<Thinkers>,
-    late_refusals: Arc<LateRefusals>,
     /// Models of this process by folder. Several agents share one: it can take hundreds of MB.
     #[cfg(feature = "local-embeddings")]
     local: Mutex<BTreeMap<std::path::PathBuf, Arc<crate::local::LocalEmbedding>>>,
@@ -165,11 +163,6 @@ impl Dependencies {
     /// Which models think before they answer.
     pub(crate) fn thinkers(&self) -> Arc<Thinkers> {
         Arc::clone(&self.0.thinkers)
-    }
-
-    /// Which models take instructions at the beginning only.
-    pub(crate) fn late_refusals(&self) -> Arc<LateRefusals> {
-        Arc::clone(&self.0.late_refusals)
     }
 
     /// The state of every breaker, by service and model.

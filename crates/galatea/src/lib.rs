@@ -30,7 +30,6 @@ use galatea_host::{
 /// Entry points of the fuzzer (`fuzz/`).
 #[cfg(feature = "fuzz")]
 pub mod fuzz {
-    pub use crate::cli::memory::fuzz::{import_elizaos, import_galatea, import_log};
     pub use galatea_host::config::fuzz::dotenv;
 }
 

@@ -18,6 +18,7 @@ const RULES: &[Rule] = &[
     Rule { who: "galatea-store", may_import: Some(&["galatea-core"]) },
     Rule { who: "galatea-bootstrap", may_import: Some(&["galatea-core"]) },
     Rule { who: "galatea-runtime", may_import: Some(&["galatea-core"]) },
+    Rule { who: "galatea-import", may_import: Some(&["galatea-core", "galatea-runtime"]) },
     Rule { who: "galatea-testkit", may_import: Some(&["galatea-core"]) },
     Rule { who: "galatea-models", may_import: Some(&["galatea-core", "galatea-http"]) },
     Rule { who: "galatea-knowledge", may_import: Some(&["galatea-core", "galatea-http"]) },
@@ -33,6 +34,8 @@ const RULES: &[Rule] = &[
 
 const CONNECTOR: &str = "connectors/*";
 const TESTKIT: &str = "galatea-testkit";
+/// The tests of any crate may use a real store in place of a fake.
+const STORE: &str = "galatea-store";
 /// End-to-end tests assemble the parts themselves, so they may import all of them.
 const TESTS: &str = "galatea-tests";
 /// The fuzz targets are in the crates under test, including the program.
@@ -97,8 +100,8 @@ impl Edge {
     /// Why the import is forbidden; `None` if it is allowed.
     fn breach(&self) -> Option<String> {
         let Self { from, to, .. } = self;
-        // Tests of plugins search in the real store.
-        let in_tests = to == TESTKIT || (from == "galatea-bootstrap" && to == "galatea-store");
+        // Tests of plugins and of the import use the real store.
+        let in_tests = to == TESTKIT || to == STORE;
         if (self.dev && in_tests) || (from == FUZZ && to == PROGRAM) {
             return None;
         }
@@ -150,6 +153,9 @@ mod tests {
             ("galatea-models", "galatea-store", false, false),
             ("galatea-bootstrap", "galatea-store", false, false),
             ("galatea-bootstrap", "galatea-store", true, true),
+            ("galatea-import", "galatea-runtime", false, true),
+            ("galatea-import", "galatea-store", false, false),
+            ("galatea-import", "galatea-store", true, true),
             ("galatea-knowledge", "galatea-http", false, true),
             ("galatea-knowledge", "galatea-store", false, false),
             ("galatea", "galatea-telegram", false, true),

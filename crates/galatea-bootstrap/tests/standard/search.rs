@@ -69,6 +69,8 @@ impl Filled {
             let of = [(memory, embedding.clone())];
             self.store.save_embeddings(memory.agent_id, model, &of).await.unwrap();
         }
+        // A search does not wait for the index.
+        while !self.store.index_words().await.unwrap() {}
     }
 }
 

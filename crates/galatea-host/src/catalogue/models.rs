@@ -94,6 +94,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "Lower CONVERSATION_LENGTH, shorten the character, or take a model with a larger context.",
     ),
     Explanation::new(
+        "GAL-MODEL-FACTS",
+        "The small model derives no facts from conversations",
+        "Its answers could not be read, or what it derived does not stand in the messages, several times one after another. It is left alone for six hours; answers are not affected.",
+        "Set another small model (SMALL_MODEL, or that of its provider, such as OPENAI_SMALL_MODEL). REFLECTION_INTERVAL=0 switches facts off.",
+    ),
+    Explanation::new(
         "GAL-MODEL-429",
         "The provider asked to slow down",
         "Too many requests or tokens in a minute.",

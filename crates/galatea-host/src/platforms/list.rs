@@ -104,15 +104,6 @@ fn build<C: ConnectorConfig>(
     C::from_settings(settings)?.map(|config| config.build(host)).transpose()
 }
 
-/// Messages of the past, as an export has them.
-#[derive(Debug)]
-pub struct Past {
-    /// Where they were sent.
-    pub source: Source,
-    /// The messages, and what could not be read.
-    pub archive: Archive,
-}
-
 /// For platforms without exports, or whose exports nothing reads yet.
 fn no_exports(_: &serde_json::Value) -> Option<Archive> {
     None

@@ -9,9 +9,7 @@ mod list;
 pub use connect::{Built, Taken, encoders};
 pub(crate) use direct::Direct;
 pub use gates::{gate_variables, names_of};
-pub use list::{
-    Link, Login, PLATFORMS, Past, Platform, PublicLink, ReadExport, TERMINAL, with_policies,
-};
+pub use list::{Link, Login, PLATFORMS, Platform, PublicLink, ReadExport, TERMINAL, with_policies};
 
 #[cfg(test)]
 mod tests;

@@ -140,17 +140,20 @@ pub fn idle(wanted: &AllWanted, members: &[Member], leases: &[LeaseStatus]) -> V
                     note(message, CONNECT, true);
                 }
             }
-            if !answering.is_empty()
-                && answering.iter().all(|member| cannot_answer(member, *id, part))
-            {
-                note(
-                    format!(
-                        "no live process that answers for {name} can answer on {source} {account}"
-                    ),
-                    KNOW,
-                    true,
-                );
-            }
+            let all = answering.len();
+            let unable = answering.iter().filter(|member| cannot_answer(member, *id, part)).count();
+            let message = if unable == 0 {
+                continue;
+            } else if unable == all {
+                format!("no live process that answers for {name} can answer on {source} {account}")
+            } else {
+                // The rooms are divided among all of them, whatever their accounts.
+                format!(
+                    "{unable} of {all} processes that answer for {name} cannot answer on {source} \
+                     {account}, and messages in their share of its rooms wait"
+                )
+            };
+            note(message, KNOW, true);
         }
         for source in logins_needed {
             let is_there = |part: &Partition| matches!(kind(part), Kind::Account { source: there, .. } if there == source.as_str());
@@ -328,6 +331,16 @@ mod tests {
         leases.extend(held([login.clone()], &ingress));
         let found = idle(&wanted, &[ingress.clone(), worker.clone()], &leases);
         assert_eq!(messages(&found), ["no live process that answers for Ada can answer on x 77"]);
+        // Another one can write for it only: each answers in half of the rooms.
+        let half = member(&[Group::some_rooms(agent)], LONG);
+        let found = idle(&wanted, &[ingress.clone(), worker.clone(), half], &leases);
+        assert_eq!(
+            messages(&found),
+            [
+                "1 of 2 processes that answer for Ada cannot answer on x 77, and messages in their share of its rooms wait"
+            ]
+        );
+        assert!(found[0].lasting && found[0].fix.contains("connector"));
         let able = member(&[Group::rooms(agent)], LONG);
         assert_eq!(idle(&wanted, &[ingress.clone(), worker, able], &leases), []);
 

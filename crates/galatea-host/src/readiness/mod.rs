@@ -66,6 +66,8 @@ struct Learnt {
     missing: Vec<Missing>,
     idle: Vec<Idle>,
     cluster: Option<ClusterState>,
+    /// Agents that learn no facts.
+    facts: Vec<Reason>,
 }
 
 /// Returns the probe of a process. `stopping` is set once the process drains.
@@ -101,7 +103,7 @@ impl Watched {
             });
         }
         // A process that stops gives its work to others and closes the database itself.
-        let Learnt { storage, missing, idle, cluster } =
+        let Learnt { storage, missing, idle, cluster, facts } =
             if reasons.is_empty() { self.learn().await } else { Learnt::default() };
         reasons.extend(storage);
         reasons.extend(idle.into_iter().filter(|idle| idle.lasting).map(|idle| Reason {
@@ -158,6 +160,7 @@ impl Watched {
                 .map(remark)
                 .chain(self.orchestrator.long_waits().into_iter().map(long_wait))
                 .chain(self.orchestrator.shortened().into_iter().map(shortened))
+                .chain(facts)
                 .collect(),
             budgets: self.orchestrator.budgets(),
             breakers: self
@@ -192,9 +195,22 @@ impl Watched {
             return Learnt { storage: Some(storage), ..Learnt::default() };
         }
         let store = self.database.store();
-        let (missing, whole) = tokio::join!(self.missing(&*store), self.whole(&*store));
+        let (missing, whole, facts) =
+            tokio::join!(self.missing(&*store), self.whole(&*store), self.facts());
         let (idle, cluster) = whole.unwrap_or_default();
-        Learnt { storage: None, missing, idle, cluster }
+        Learnt { storage: None, missing, idle, cluster, facts }
+    }
+
+    /// Agents whose small model derives no facts.
+    async fn facts(&self) -> Vec<Reason> {
+        let mut found = Vec::new();
+        for (agent, name, _) in &self.agents {
+            let store = self.database.store();
+            let finding = galatea_bootstrap::learns_nothing(store, *agent, SystemClock.now()).await;
+            let remarks = finding.ok().flatten().map(remark);
+            found.extend(remarks.map(|remark| Reason { agent: Some(name.clone()), ..remark }));
+        }
+        found
     }
 
     /// Gaps noticed in the last day.

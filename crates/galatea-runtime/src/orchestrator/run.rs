@@ -77,6 +77,7 @@ impl Orchestrator {
             supervise::services(agent, &LeaseGuard::always());
         } else if self.role().answers() {
             agent.connections.spawn(Arc::clone(&agent.inbox).watch());
+            agent.connections.spawn(Arc::clone(&agent.inbox).watch_edits());
         }
         if self.options.cluster.is_none() || self.role().answers() {
             agent.connections.spawn(retention::run(

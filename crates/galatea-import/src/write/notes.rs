@@ -1,15 +1,14 @@
-//! What the operator learns about the memories of a dump.
+//! Memories of a dump of which the operator has to know.
 
-use galatea_core::{AgentId, MemoryId, Store};
+use galatea_core::{AgentId, MemoryId, Result, Store};
 use std::collections::{HashMap, HashSet};
 
-use super::{super::super::import::Count, Added};
-use crate::failure::Result;
+use crate::{Count, read::Remark};
 
 /// Most ids asked for at once.
 const ASKED: usize = 500;
 
-/// Memories of which the operator has to know.
+/// Memories of which the operator has to know, by their ids.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
     /// Documents and pieces of documents, each with the document's id.
@@ -19,11 +18,11 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    pub(super) fn add(&mut self, added: &Added) {
-        match added {
-            Added::Unattributed(id) => drop(self.unattributed.insert(*id)),
-            Added::Document { id, of } => drop(self.documents.insert(*id, of.clone())),
-            Added::Place | Added::Memory | Added::Known => {}
+    pub(super) fn add(&mut self, id: MemoryId, remark: &Remark) {
+        match remark {
+            Remark::Unattributed => drop(self.unattributed.insert(id)),
+            Remark::Document { of } => drop(self.documents.insert(id, of.clone())),
+            Remark::None => {}
         }
     }
 

@@ -5,10 +5,7 @@ use galatea_core::Timestamp;
 use std::{collections::HashMap, str::FromStr};
 
 use super::values::{array, copied, timestamp, tuples};
-use crate::cli::memory::{
-    input::Input,
-    lines::{Line, last, lines},
-};
+use crate::lines::Line;
 
 /// Longest statement, in bytes.
 const STATEMENT: usize = 64 << 20;
@@ -21,9 +18,8 @@ pub(super) struct Row {
     /// Without its schema.
     pub(super) table: String,
     pub(super) columns: Vec<(String, Option<String>)>,
-    /// Line on which it ends, and the last line.
+    /// Line on which it ends.
     pub(super) at: usize,
-    pub(super) of: usize,
 }
 
 impl Row {
@@ -46,15 +42,14 @@ impl Row {
     }
 }
 
-pub(super) type Lines = Box<dyn Iterator<Item = Line>>;
-
 /// A row, or the line that cannot be read and why.
-pub(super) type Read<T> = std::result::Result<T, (usize, String)>;
+pub(super) type Parsed<T> = Result<T, (usize, String)>;
 
 /// The rows of a dump, in its order.
-pub(super) struct Dump {
-    lines: Lines,
-    of: usize,
+pub(super) struct Dump<I> {
+    lines: I,
+    /// The number of the line that was read last.
+    last: usize,
     /// Columns of each table, from `CREATE TABLE`: an `INSERT` may leave them out.
     tables: HashMap<String, Vec<String>>,
     waiting: std::vec::IntoIter<Row>,
@@ -64,16 +59,12 @@ pub(super) struct Dump {
     complete: bool,
 }
 
-impl Dump {
-    pub(super) fn open(input: &Input) -> Self {
-        Self::of_lines(Box::new(lines(input)), last(lines(input)))
-    }
-
-    /// The rows in these lines, of which `of` is the last.
-    pub(super) fn of_lines(lines: Lines, of: usize) -> Self {
+impl<I: Iterator<Item = Line>> Dump<I> {
+    /// The rows in these lines.
+    pub(super) fn of(lines: I) -> Self {
         Self {
             lines,
-            of,
+            last: 0,
             tables: HashMap::new(),
             waiting: Vec::new().into_iter(),
             block: None,
@@ -81,12 +72,18 @@ impl Dump {
         }
     }
 
-    fn read(&mut self) -> Read<Option<Row>> {
+    fn line(&mut self) -> Option<Line> {
+        let line = self.lines.next()?;
+        self.last = line.0;
+        Some(line)
+    }
+
+    fn read(&mut self) -> Parsed<Option<Row>> {
         loop {
             if let Some(row) = self.waiting.next() {
                 return Ok(Some(row));
             }
-            let Some((at, line)) = self.lines.next() else { return self.end() };
+            let Some((at, line)) = self.line() else { return self.end() };
             let line = line.map_err(|cause| (at, cause))?;
             let line = line.trim_end_matches(['\n', '\r']);
             if let Some((table, columns)) = &self.block {
@@ -97,7 +94,7 @@ impl Dump {
                 let values: Vec<_> = line.split('\t').map(copied).collect();
                 fits(table, columns, &values).map_err(|cause| (at, cause))?;
                 let columns = columns.iter().cloned().zip(values).collect();
-                return Ok(Some(Row { table: table.clone(), columns, at, of: self.of }));
+                return Ok(Some(Row { table: table.clone(), columns, at }));
             }
             if let Some(rest) = line.strip_prefix("COPY ")
                 && rest.ends_with("FROM stdin;")
@@ -117,7 +114,7 @@ impl Dump {
     }
 
     /// The end of the file, which a dump that was cut off reaches too early.
-    fn end(&mut self) -> Read<Option<Row>> {
+    fn end(&mut self) -> Parsed<Option<Row>> {
         if std::mem::replace(&mut self.complete, true) {
             return Ok(None);
         }
@@ -128,13 +125,13 @@ impl Dump {
         let cause = format!(
             "the dump ends here, {place}: it was cut off. What is whole before it was read; make the dump again and repeat the import"
         );
-        Err((self.of, cause))
+        Err((self.last, cause))
     }
 
     /// The names of the columns of a `CREATE TABLE` whose first line was read.
-    fn columns(&mut self) -> Read<Vec<String>> {
+    fn columns(&mut self) -> Parsed<Vec<String>> {
         let mut columns = Vec::new();
-        for (at, line) in self.lines.by_ref() {
+        while let Some((at, line)) = self.line() {
             let line = line.map_err(|cause| (at, cause))?;
             let line = line.trim();
             if line.starts_with(");") || line == ")" {
@@ -149,13 +146,13 @@ impl Dump {
     }
 
     /// The rows of an `INSERT` whose first line is `rest`.
-    fn inserted(&mut self, rest: &str, at: usize) -> Read<Vec<Row>> {
+    fn inserted(&mut self, rest: &str, at: usize) -> Parsed<Vec<Row>> {
         let mut statement = rest.to_owned();
         let mut end = at;
         let mut quotes = quotes_in(rest);
         let mut too_long = false;
         while !is_whole(&statement, quotes) {
-            let Some((number, line)) = self.lines.next() else { break };
+            let Some((number, line)) = self.line() else { break };
             let line = line.map_err(|cause| (number, cause))?;
             end = number;
             let line = line.trim_end_matches('\n');
@@ -187,25 +184,20 @@ impl Dump {
             table: table.clone(),
             columns: columns.iter().cloned().zip(values).collect(),
             at: end,
-            of: self.of,
         };
         Ok(rows.into_iter().map(row).collect())
     }
 }
 
-impl Iterator for Dump {
-    type Item = Read<Row>;
+impl<I: Iterator<Item = Line>> Iterator for Dump<I> {
+    type Item = Parsed<Row>;
     fn next(&mut self) -> Option<Self::Item> {
         self.read().transpose()
     }
 }
 
 /// Whether a row has a value for each column.
-fn fits(
-    table: &str,
-    columns: &[String],
-    values: &[Option<String>],
-) -> std::result::Result<(), String> {
+fn fits(table: &str, columns: &[String], values: &[Option<String>]) -> Result<(), String> {
     if columns.len() == values.len() {
         return Ok(());
     }

@@ -7,11 +7,11 @@ use std::{
 
 /// The ids that were read, each with its place and a hash of what it stands for.
 #[derive(Debug)]
-pub(super) struct Seen<K, P>(HashMap<K, (P, u64)>);
+pub(crate) struct Seen<K, P>(HashMap<K, (P, u64)>);
 
 /// What an id is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Found<P> {
+pub(crate) enum Found<P> {
     New,
     /// It comes again with the same content.
     Same,
@@ -20,12 +20,12 @@ pub(super) enum Found<P> {
 }
 
 impl<K: Hash + Eq, P: Clone> Seen<K, P> {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(HashMap::new())
     }
 
     /// Adds an id with its content.
-    pub(super) fn add(&mut self, id: K, place: P, content: impl Hash) -> Found<P> {
+    pub(crate) fn add(&mut self, id: K, place: P, content: impl Hash) -> Found<P> {
         let hash = hash(content);
         match self.0.entry(id) {
             Entry::Vacant(new) => {
@@ -39,7 +39,7 @@ impl<K: Hash + Eq, P: Clone> Seen<K, P> {
 }
 
 /// Stands for a value that would take much memory.
-pub(super) fn hash(value: impl Hash) -> u64 {
+pub(crate) fn hash(value: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()

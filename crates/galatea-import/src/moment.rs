@@ -2,9 +2,9 @@
 
 use galatea_core::Timestamp;
 
-use crate::cli::audit::utc;
+use crate::text::utc;
 
-/// 1990-01-01. What an earlier version stored without a time, and numbers in another unit, are older.
+/// 1990-01-01. A missing time, and a number in another unit, are older.
 const EARLIEST: i64 = 631_152_000_000;
 /// A day, by which clocks may differ.
 const AHEAD: i64 = 86_400_000;
@@ -13,7 +13,7 @@ const AHEAD: i64 = 86_400_000;
 ///
 /// # Errors
 /// What is wrong with it.
-pub(in super::super) fn check(at: Timestamp, now: Timestamp) -> Result<(), String> {
+pub(crate) fn check(at: Timestamp, now: Timestamp) -> Result<(), String> {
     let fits = |at: i64| at >= EARLIEST && at <= latest(now);
     if fits(at.0) {
         return Ok(());
@@ -35,7 +35,7 @@ pub(in super::super) fn check(at: Timestamp, now: Timestamp) -> Result<(), Strin
 ///
 /// # Errors
 /// If it lies in the future.
-pub(super) fn check_stored(at: Timestamp, now: Timestamp) -> Result<(), String> {
+pub(crate) fn check_stored(at: Timestamp, now: Timestamp) -> Result<(), String> {
     if at.0 <= latest(now) {
         return Ok(());
     }

@@ -2,23 +2,23 @@
 
 use std::io::{BufRead, Read as _};
 
-use super::input::Input;
+use crate::Input;
 
 /// Longest line of a chat log or of an export.
-pub(super) const LINE: u64 = 16 << 20;
+pub(crate) const LINE: u64 = 16 << 20;
 /// What some editors write in front of a text (U+FEFF, the byte order mark).
-pub(super) const MARK: char = '\u{feff}';
+pub(crate) const MARK: char = '\u{feff}';
 
 /// A line with its number, from 1; or why it cannot be read.
-pub(super) type Line = (usize, std::result::Result<String, String>);
+pub(crate) type Line = (usize, Result<String, String>);
 
 /// The lines of a file from its beginning; lines without text are passed over.
-pub(super) fn lines(input: &Input) -> impl Iterator<Item = Line> + use<> {
+pub(crate) fn lines(input: &Input) -> impl Iterator<Item = Line> + use<> {
     lines_in(input.buffered())
 }
 
 /// The same for any reader. A line that cannot be read does not end them; a reader that fails does.
-pub(super) fn lines_in<R: BufRead>(mut reader: R) -> impl Iterator<Item = Line> + use<R> {
+pub(crate) fn lines_in<R: BufRead>(mut reader: R) -> impl Iterator<Item = Line> + use<R> {
     let (mut number, mut failed) = (0, false);
     let next = move || {
         if failed {
@@ -44,7 +44,7 @@ pub(super) fn lines_in<R: BufRead>(mut reader: R) -> impl Iterator<Item = Line> 
     std::iter::from_fn(next).filter(is_text)
 }
 
-fn text(number: usize, line: Vec<u8>) -> std::result::Result<String, String> {
+fn text(number: usize, line: Vec<u8>) -> Result<String, String> {
     let text = String::from_utf8(line).map_err(|_| "it is not UTF-8 text".to_owned())?;
     Ok(match text.strip_prefix(MARK) {
         Some(rest) if number == 1 => rest.to_owned(),
@@ -53,7 +53,7 @@ fn text(number: usize, line: Vec<u8>) -> std::result::Result<String, String> {
 }
 
 /// The number of the last line with text, to show how far an import has come.
-pub(super) fn last(lines: impl Iterator<Item = Line>) -> usize {
+pub(crate) fn last(lines: impl Iterator<Item = Line>) -> usize {
     lines.last().map_or(0, |(number, _)| number)
 }
 

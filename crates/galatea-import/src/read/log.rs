@@ -8,16 +8,16 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashMap};
 
-use super::super::{
-    format::misread,
-    import::Count,
+use crate::{
+    Count,
+    fault::misread,
     lines::Line as Numbered,
+    moment::check,
     seen::{Found, Seen, hash},
 };
-use super::moment::check;
 
 /// Source of what was said elsewhere than on a platform.
-pub(in super::super) const SOURCE: Source = Source::new("import");
+pub(crate) const SOURCE: Source = Source::new("import");
 
 #[derive(Debug, Deserialize)]
 struct Line {
@@ -34,7 +34,7 @@ struct Line {
 type Repeats = HashMap<u64, usize>;
 
 /// The messages of a chat log, which is read line by line. What cannot be read is left out and named.
-pub(in super::super) struct Log<I> {
+pub(crate) struct Log<I> {
     lines: I,
     room: String,
     /// The speakers who are the agent itself.
@@ -44,18 +44,13 @@ pub(in super::super) struct Log<I> {
     /// Ids are kept as hashes: a log may have millions.
     seen: Seen<u64, usize>,
     /// What was read so far.
-    pub(in super::super) count: Count,
+    pub(crate) count: Count,
 }
 
 impl<I: Iterator<Item = Numbered>> Log<I> {
     /// The messages in these lines, of a room with this name. `own` are the speakers who are the agent
     /// itself.
-    pub(in super::super) fn of(
-        lines: I,
-        room: String,
-        own: BTreeSet<String>,
-        now: Timestamp,
-    ) -> Self {
+    pub(crate) fn of(lines: I, room: String, own: BTreeSet<String>, now: Timestamp) -> Self {
         let (repeats, seen) = (Repeats::new(), Seen::new());
         Self { lines, room, own, now, repeats, seen, count: Count::default() }
     }
@@ -67,15 +62,13 @@ impl<I: Iterator<Item = Numbered>> Log<I> {
     fn message(
         &mut self,
         number: usize,
-        line: std::result::Result<String, String>,
-    ) -> std::result::Result<Option<Incoming>, String> {
+        line: Result<String, String>,
+    ) -> Result<Option<Incoming>, String> {
         let (line, at) = parse(&line?)?;
         check(at, self.now)?;
-        let (key, older) = keys(&line, at, &mut self.repeats);
+        let key = key(&line, at, &mut self.repeats);
         match self.seen.add(hash(&key), number, (at, &line.speaker, &line.text)) {
-            Found::New => {
-                Ok(Some(message(line, at, &self.room, &self.own, &key, older.as_deref())))
-            }
+            Found::New => Ok(Some(message(line, at, &self.room, &self.own, &key))),
             Found::Same => Ok(None),
             Found::Taken(first) => Err(format!("line {first} has another message of the id {key}")),
         }
@@ -102,11 +95,11 @@ impl<I: Iterator<Item = Numbered>> Iterator for Log<I> {
 }
 
 /// Everyone who speaks in these lines.
-pub(in super::super) fn speakers(lines: impl Iterator<Item = Numbered>) -> BTreeSet<String> {
+pub(crate) fn speakers(lines: impl Iterator<Item = Numbered>) -> BTreeSet<String> {
     lines.filter_map(|(_, line)| Some(parse(&line.ok()?).ok()?.0.speaker)).collect()
 }
 
-fn parse(line: &str) -> std::result::Result<(Line, Timestamp), String> {
+fn parse(line: &str) -> Result<(Line, Timestamp), String> {
     let parsed: Line = serde_json::from_str(line).map_err(|e| misread(&e))?;
     for (name, value) in [("speaker", &parsed.speaker), ("text", &parsed.text)] {
         if value.trim().is_empty() {
@@ -127,31 +120,21 @@ fn time(value: &Value) -> Option<Timestamp> {
     i64::try_from(at.unix_timestamp_nanos() / 1_000_000).ok().map(Timestamp)
 }
 
-/// The id of a line, and the one that earlier versions gave it. Those wrote time, speaker, text and
-/// number with `/` between them, which two different lines may have in common.
-fn keys(line: &Line, at: Timestamp, repeats: &mut Repeats) -> (String, Option<String>) {
+/// The id of a line.
+fn key(line: &Line, at: Timestamp, repeats: &mut Repeats) -> String {
     match &line.id {
-        Some(Value::String(id)) => (id.clone(), None),
-        Some(id) => (id.to_string(), None),
+        Some(Value::String(id)) => id.clone(),
+        Some(id) => id.to_string(),
         None => {
             let nth = repeats.entry(hash((at, &line.speaker, &line.text))).or_insert(0);
             *nth += 1;
             // Equal lines are different messages; their order identifies them.
-            let older = format!("{}/{}/{}", at.0, line.speaker, line.text);
-            let older = if *nth == 1 { older } else { format!("{older}/{nth}") };
-            (json!([at.0, line.speaker, line.text, *nth]).to_string(), Some(older))
+            json!([at.0, line.speaker, line.text, *nth]).to_string()
         }
     }
 }
 
-fn message(
-    line: Line,
-    at: Timestamp,
-    room: &str,
-    own: &BTreeSet<String>,
-    key: &str,
-    older: Option<&str>,
-) -> Incoming {
+fn message(line: Line, at: Timestamp, room: &str, own: &BTreeSet<String>, key: &str) -> Incoming {
     let from_self = own.contains(&line.speaker);
     let place = RemoteId::new(format!("import/{room}"));
     let name = Some(room.to_owned());
@@ -166,7 +149,7 @@ fn message(
         },
         event: IncomingEvent::Message(IncomingMessage {
             id: RemoteId::new(format!("import/{room}/{key}")),
-            legacy_id: older.map(|key| RemoteId::new(format!("import/{room}/{key}"))),
+            legacy_id: None,
             content: Content::text(line.text),
             addressed: galatea_core::Addressed::default(),
             reply_to: None,
@@ -179,7 +162,8 @@ fn message(
 
 #[cfg(test)]
 mod tests {
-    use super::{super::super::lines::lines_in, *};
+    use super::*;
+    use crate::lines::lines_in;
 
     const NOW: Timestamp = Timestamp(1_800_000_000_000);
     /// The time of the first message.
@@ -239,16 +223,6 @@ mod tests {
         found.sort();
         found.dedup();
         assert_eq!((found.len(), count.skipped.count()), (5, 0), "{found:?}");
-        let older = |n: usize| match &messages[n].event {
-            IncomingEvent::Message(message) => message.legacy_id.clone().unwrap(),
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(
-            older(0).as_str(),
-            format!("import/talk/{}/A/ha", AT + 1),
-            "as earlier versions stored it"
-        );
-        assert_eq!(older(1).as_str(), format!("import/talk/{}/A/ha/2", AT + 1));
     }
 
     #[test]
@@ -258,7 +232,7 @@ mod tests {
         };
         let (messages, count) = read_text(&[line("ha"), line("ha"), line("ho")].join("\n"));
         assert_eq!((messages.len(), count.read, count.skipped.count()), (1, 2, 1));
-        let named = count.skipped.json()["first"][0].to_string();
+        let named = &count.skipped.first()[0];
         assert!(named.contains("line 3: line 1 has another message of the id x"), "{named}");
     }
 
@@ -277,7 +251,7 @@ mod tests {
             let text = format!("{}\n{line}\n{}\nbad\n", good(1), good(2));
             let (messages, count) = read_text(&text);
             assert_eq!((messages.len(), count.skipped.count()), (2, 2));
-            let named = count.skipped.json().to_string();
+            let named = count.skipped.first().join("\n");
             assert!(named.contains(reason) && named.contains("line 4"), "{named}");
         }
     }

@@ -1,17 +1,37 @@
 //! Exports with rows that the store refuses at first, or for good.
 
-use clap::{Args as _, Command, FromArgMatches as _};
 use galatea_core::{
-    AgentIdentity,
+    AgentId, AgentIdentity, Result, Store,
+    export::FORMAT,
     store::{
         DerivedStore as _, EntityStore as _, MemoryStore as _, RelationshipStore as _,
         RoomStore as _,
     },
 };
 use galatea_store::{Database, SqliteOptions};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::*;
+use super::{
+    read::galatea::{connection, record},
+    write::batch::Batch,
+    *,
+};
+
+/// An import for this agent that stores what was not deleted.
+pub(crate) fn plain(store: &dyn Store, agent: AgentId) -> Import<'_> {
+    Import {
+        store,
+        agent,
+        name: "Eliza",
+        own: &[],
+        accounts: &|_| Vec::new(),
+        place: None,
+        links: false,
+        deleted: false,
+        dry_run: false,
+        progress: &|_, _| {},
+    }
+}
 
 fn agent() -> AgentId {
     AgentIdentity::new(None, "Eliza").id()
@@ -54,11 +74,13 @@ async fn imported_into(store: &Database, lines: &[String], arguments: &[&str]) -
     let file = folder.path().join("export.jsonl");
     let head = json!({ "record": "export", "format": FORMAT, "agent": "Eliza", "at": "" });
     std::fs::write(&file, format!("{head}\n{}\n", lines.join("\n"))).unwrap();
-    let given = ["import", "export.jsonl"].iter().chain(arguments);
-    let matches = Import::augment_args(Command::new("import")).try_get_matches_from(given).unwrap();
-    let wanted = Import::from_arg_matches(&matches).unwrap();
+    let import = Import {
+        deleted: arguments.contains(&"--deleted"),
+        dry_run: arguments.contains(&"--dry-run"),
+        ..plain(store, agent())
+    };
     let file = Input::open(&file).unwrap();
-    import(store, agent(), &file, &wanted, &Bar::default()).await
+    import.run(&file, Format::Galatea).await
 }
 
 #[tokio::test]
@@ -74,7 +96,7 @@ async fn what_was_made_from_a_later_row_is_stored_at_the_end() {
         (stored, count.new, count.read, count.skipped.count()),
         (all - 1, all - 1, all - 1, 1)
     );
-    let named = count.skipped.json()["first"][0].to_string();
+    let named = count.skipped.first()[0].clone();
     assert!(named.contains(&format!("line {}: {}", all + 1, id(2_500))), "{named}");
     let (stored, count) = imported(&lines, &["--dry-run"]).await.unwrap();
     assert_eq!((stored, count.new, count.read), (0, 0, all));
@@ -94,7 +116,7 @@ async fn a_room_that_is_here_keeps_its_address() {
     };
     for (account, name) in [("777", "Club"), ("888", "Old club")] {
         let mut batch = Batch::default();
-        batch.connection(agent(), room(account, name));
+        batch.add(1, connection(agent(), room(account, name)));
         batch.store(&store, agent(), &mut Count::default()).await.unwrap();
     }
     let stored = store.room(id(2).parse().unwrap()).await.unwrap().unwrap();
@@ -162,7 +184,7 @@ async fn a_person_who_was_forgotten_here_does_not_come_back() {
             Database::sqlite(&folder.path().join("a.db"), SqliteOptions::default()).await.unwrap();
         let forgotten = record(&person(&[])).unwrap();
         let mut batch = Batch::default();
-        batch.connection(agent(), forgotten);
+        batch.add(1, connection(agent(), forgotten));
         batch.store(&store, agent(), &mut Count::default()).await.unwrap();
         let count = imported_into(&store, lines, arguments).await.unwrap();
         assert_eq!((count.new, count.deleted, count.skipped.count()), (expected.0, expected.1, 0));
@@ -206,7 +228,7 @@ async fn a_row_that_cannot_be_stored_is_named_and_the_others_are_stored() {
     ];
     let (stored, count) = imported(&lines, &[]).await.unwrap();
     assert_eq!((stored, count.read, count.skipped.count()), (2, 2, 2));
-    let named = count.skipped.json().to_string();
+    let named = count.skipped.first().join("\n");
     for cause in ["line 3: a memory for a whole World names no World", "line 4: its time"] {
         assert!(named.contains(cause), "{cause}: {named}");
     }
@@ -216,9 +238,9 @@ async fn a_row_that_cannot_be_stored_is_named_and_the_others_are_stored() {
 async fn the_export_of_another_agent_is_refused() {
     let other = AgentIdentity::new(None, "Ada").id();
     let lines = [memory(10, "messages", json!({ "agentId": other }))];
-    let failure = imported(&lines, &[]).await.unwrap_err();
-    let text = format!("{failure:?}");
-    assert!(text.contains(&other.to_string()) && text.contains("character file"), "{text}");
+    let error = imported(&lines, &[]).await.unwrap_err();
+    assert!(error.report().contains(&other.to_string()), "{}", error.report());
+    assert!(error.fix().unwrap().contains("character file"), "{:?}", error.fix());
     let lines = [lines[0].clone(), memory(11, "messages", json!({}))];
     let (stored, count) = imported(&lines, &[]).await.unwrap();
     assert_eq!((stored, count.read, count.skipped.count()), (1, 1, 1));
@@ -227,8 +249,7 @@ async fn the_export_of_another_agent_is_refused() {
 #[tokio::test]
 async fn a_long_name_of_a_format_is_shown_in_part() {
     let head = json!({ "record": "export", "format": "x".repeat(1 << 20), "agent": "", "at": "" });
-    let failure = imported(&[head.to_string()], &[]).await.unwrap_err();
-    let text = format!("{failure:?}");
+    let text = imported(&[head.to_string()], &[]).await.unwrap_err().report().to_string();
     assert!(text.contains("xxx…") && text.len() < 10_000, "{}", text.len());
 }
 
@@ -236,7 +257,7 @@ async fn a_long_name_of_a_format_is_shown_in_part() {
 async fn named(lines: &[Value]) -> (usize, String) {
     let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
     let (stored, count) = imported(&lines, &[]).await.unwrap();
-    (stored, count.skipped.json()["first"].to_string())
+    (stored, format!("{:?}", count.skipped.first()))
 }
 
 #[tokio::test]

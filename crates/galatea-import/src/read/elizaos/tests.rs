@@ -1,10 +1,10 @@
 //! Tests with dumps as `pg_dump` writes them.
 
-use clap::{Args as _, Command, FromArgMatches as _};
 use galatea_core::store::MemoryStore as _;
 use galatea_store::{Database, SqliteOptions};
 
-use super::{super::super::lines::lines_in, *};
+use super::*;
+use crate::{Format, Import, Input, lines::lines_in, tests::plain, write::batch::Batch};
 
 const AGENT: &str = "b850bc30-45f8-0041-a00a-83df46d8555d";
 const NOW: Timestamp = Timestamp(1_800_000_000_000);
@@ -20,23 +20,24 @@ const INSERTS: &str = "-- PostgreSQL database dump\n\
 CREATE TABLE public.rooms (\n    id uuid NOT NULL,\n    agent_id uuid,\n    source text,\n    type text,\n    world_id uuid,\n    name text,\n    metadata jsonb,\n    channel_id text,\n    CONSTRAINT x CHECK (true)\n);\n\
 INSERT INTO public.rooms VALUES ('33333333-3333-4333-8333-333333333333', 'b850bc30-45f8-0041-a00a-83df46d8555d', 'telegram', 'GROUP', NULL, 'it''s\n(open); here', '{}', '-1001');\n";
 
-fn rows(text: &str) -> Vec<Row> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("dump.sql");
-    std::fs::write(&path, text).unwrap();
-    Dump::open(&Input::open(&path).unwrap()).filter_map(|row| row.ok()).collect()
+/// What is read of a dump.
+fn read(text: &str) -> Vec<Read> {
+    Rows::of(|| lines_in(text.as_bytes()), AGENT.parse().unwrap(), NOW).collect()
+}
+
+/// The rows of a dump together.
+fn batch(text: &str) -> Batch {
+    let mut batch = Batch::default();
+    for entry in read(text).into_iter().flatten() {
+        batch.add(entry.line, entry.item);
+    }
+    batch
 }
 
 #[test]
 fn copied_rows_become_people_messages_and_facts() {
     assert!(is_dump(COPY));
-    let agent: AgentId = AGENT.parse().unwrap();
-    let mut batch = Batch::default();
-    let memories = rows(COPY)
-        .iter()
-        .filter(|row| batch.add(agent, NOW, row, &People::default()).unwrap() == Added::Memory)
-        .count();
-    assert_eq!(memories, 2);
+    let batch = batch(COPY);
     let person = &batch.ingest.connections.entities[0];
     assert_eq!(person.names, ["Ann", "ann b"]);
     let message = &batch.ingest.memories[0];
@@ -52,21 +53,14 @@ fn copied_rows_become_people_messages_and_facts() {
 #[test]
 fn a_person_without_a_name_is_not_taken_for_a_forgotten_one() {
     let row = COPY.replace("{Ann,\"ann b\"}\t{\"telegram\": {\"id\": \"7\"}}", "{}\t{}");
-    let mut batch = Batch::default();
-    for row in rows(&row) {
-        batch.add(AGENT.parse().unwrap(), NOW, &row, &People::default()).unwrap();
-    }
+    let batch = batch(&row);
     let person = &batch.ingest.connections.entities[0];
     assert_eq!((person.names.len(), &person.metadata["elizaos"]["id"]), (0, &json!(person.id)));
 }
 
 #[test]
 fn inserted_rows_take_their_columns_from_the_table() {
-    let agent: AgentId = AGENT.parse().unwrap();
-    let mut batch = Batch::default();
-    for row in rows(INSERTS) {
-        batch.add(agent, NOW, &row, &People::default()).unwrap();
-    }
+    let batch = batch(INSERTS);
     let room = &batch.ingest.connections.rooms[0];
     assert_eq!(room.name.as_deref(), Some("it's\n(open); here"));
     assert_eq!((room.remote.as_str(), room.kind), ("-1001", ChannelType::Group));
@@ -74,18 +68,13 @@ fn inserted_rows_take_their_columns_from_the_table() {
 
 /// The lines of a dump that are not read, and why.
 fn faults(text: &str) -> Vec<(usize, String)> {
-    let agent: AgentId = AGENT.parse().unwrap();
-    let (mut batch, mut seen, mut faults) = (Batch::default(), Seen::new(), Vec::new());
-    let lines = Box::new(lines_in(std::io::Cursor::new(text.to_owned())));
-    for row in Dump::of_lines(lines, text.lines().count()) {
-        let added = row.and_then(|row| {
-            let new = is_new(&row, &mut seen)
-                .and_then(|_| batch.add(agent, NOW, &row, &People::default()));
-            new.map_err(|cause| (row.at, cause))
-        });
-        faults.extend(added.err());
-    }
+    let faults = read(text).into_iter().filter_map(Result::err);
     faults
+        .map(|fault| match fault {
+            Fault::Line(line, cause) => (line, cause),
+            Fault::File(cause) => panic!("{cause}"),
+        })
+        .collect()
 }
 
 #[test]
@@ -154,7 +143,6 @@ fn a_content_keeps_what_can_be_read() {
 /// Entities stand before the memories and participants behind them, as `pg_dump` writes them.
 #[test]
 fn people_have_their_names_and_the_facts_that_name_them() {
-    let agent: AgentId = AGENT.parse().unwrap();
     let fact = |n: u32, text: &str| {
         format!(
             "5555555{n}-1111-4111-8111-111111111111\tfacts\t2025-11-02 10:00:01\t{{\"text\": \"{text}\"}}\t{AGENT}\t{AGENT}\t33333333-3333-4333-8333-333333333333\t\\N\tt\t{{\"type\": \"fact\"}}\n"
@@ -172,12 +160,14 @@ fn people_have_their_names_and_the_facts_that_name_them() {
         77777777-1111-4111-8111-111111111111\t11111111-1111-4111-8111-111111111111\t33333333-3333-4333-8333-333333333333\t{AGENT}\n\\.\n",
         facts.concat()
     );
-    let rows = rows(&dump);
-    let people = People::of(rows.iter().cloned().map(Ok), agent);
-    let (mut batch, mut notes) = (Batch::default(), Notes::default());
-    for row in &rows {
-        notes.add(&batch.add(agent, NOW, row, &people).unwrap());
-    }
+    let remarks: Vec<Remark> = read(&dump)
+        .into_iter()
+        .filter_map(|entry| match entry.ok()?.item {
+            Item::Memory { remark, .. } => Some(remark),
+            _ => None,
+        })
+        .collect();
+    let batch = batch(&dump);
     let person = batch.ingest.connections.entities[0].id;
     assert_eq!(batch.ingest.memories[0].metadata["entityName"], "Ann");
     let facts: Vec<_> = batch.derived.new.iter().map(|row| &row.memory).collect();
@@ -185,9 +175,9 @@ fn people_have_their_names_and_the_facts_that_name_them() {
     assert_eq!(about, [true, true, false, false], "{facts:?}");
     assert_eq!(facts[1].metadata["subjectName"], "Ann");
     assert!(is_of_agent(facts[2]) && !facts[2].metadata.contains_key("subjectName"));
-    let mut count = Count::default();
-    notes.count(&mut count);
-    assert_eq!((count.unattributed, count.documents), (1, 1));
+    let count = |wanted: fn(&Remark) -> bool| remarks.iter().filter(|one| wanted(one)).count();
+    assert_eq!(count(|one| *one == Remark::Unattributed), 1);
+    assert_eq!(count(|one| matches!(one, Remark::Document { .. })), 1);
 }
 
 #[tokio::test]
@@ -207,11 +197,13 @@ async fn the_notes_count_what_is_stored() {
         Database::sqlite(&folder.path().join("a.db"), SqliteOptions::default()).await.unwrap();
     let agent: AgentId = AGENT.parse().unwrap();
     let again = async |arguments: &[&str]| {
-        let given = ["import", "dump.sql"].iter().chain(arguments);
-        let matches = Import::augment_args(Command::new("import")).get_matches_from(given);
-        let wanted = Import::from_arg_matches(&matches).unwrap();
+        let import = Import {
+            deleted: arguments.contains(&"--deleted"),
+            dry_run: arguments.contains(&"--dry-run"),
+            ..plain(&store, agent)
+        };
         let file = Input::open(&path).unwrap();
-        let count = import(&store, agent, &file, &wanted, &Bar::default()).await.unwrap();
+        let count = import.run(&file, Format::ElizaOs).await.unwrap();
         (count.unattributed, count.documents, count.deleted)
     };
     assert_eq!(again(&["--dry-run"]).await, (2, 1, 0), "what it would store");

@@ -1,20 +1,17 @@
 //! Recognises what a file that is imported is.
 
-use galatea_core::Error;
+use galatea_core::{Archive, Result, Source};
 use serde_json::{Map, Value};
 use std::{
-    io::{BufReader, Read, Seek},
+    io::{BufReader, Read},
     path::Path,
 };
 
-use super::{
-    input::Input,
-    lines::{Line, MARK, lines_in},
-    past,
-};
 use crate::{
-    connectors::{PLATFORMS, Past},
-    failure::Result,
+    Input,
+    fault::unreadable,
+    lines::{Line, MARK, lines_in},
+    read,
 };
 
 /// Largest export of a platform, which is read whole: 300 bytes a message are 900,000 messages. Reading
@@ -26,62 +23,92 @@ const TRIED: usize = 100;
 const HEAD: usize = 4096;
 
 /// Formats of files.
-pub(super) enum Format {
+#[derive(Debug)]
+pub enum Format {
+    /// An export of `galatea memory export`: JSON lines.
     Galatea,
+    /// A chat log: JSON lines with time, speaker and text.
     Log,
+    /// A dump of elizaOS's database, made by `pg_dump`.
     ElizaOs,
-    Platform(Past),
+    /// An export of a platform, which is one JSON value.
+    Platform {
+        /// Where the messages were sent.
+        source: Source,
+        /// The messages, and what of them cannot be read.
+        archive: Archive,
+    },
 }
 
-/// Recognises a file.
-pub(super) fn recognise(input: &Input) -> Result<Format> {
-    recognise_in(&mut input.reader(), input.as_ref())
+impl Format {
+    /// The name of the format, for programs.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Galatea => "galatea",
+            Self::Log => "log",
+            Self::ElizaOs => "elizaos",
+            Self::Platform { .. } => "platform",
+        }
+    }
 }
 
-/// The same for any reader; `path` names it in errors.
-pub(super) fn recognise_in(file: &mut (impl Read + Seek), path: &Path) -> Result<Format> {
+/// Reads the exports of one platform.
+#[derive(Debug, Clone)]
+pub struct PlatformReader {
+    /// The platform.
+    pub source: Source,
+    /// The messages of an export; `None` for any other JSON.
+    pub read: fn(&Value) -> Option<Archive>,
+}
+
+/// Finds the format of a file. An export of a platform is read whole, by the first of `platforms` that
+/// can.
+///
+/// # Errors
+/// `Invalid` (`GAL-MEMORY-IMPORT`) with the place and the reason, for a file of no known format.
+pub fn recognise(input: &Input, platforms: &[PlatformReader]) -> Result<Format> {
+    recognise_in(|| input.reader(), input.as_ref(), platforms)
+}
+
+/// The same for anything that can be opened several times; `path` names it in errors.
+pub(crate) fn recognise_in<R: Read>(
+    open: impl Fn() -> R,
+    path: &Path,
+    platforms: &[PlatformReader],
+) -> Result<Format> {
     let failed = |e: std::io::Error| unreadable(path, &e.to_string());
-    let first = lines_in(BufReader::new(&mut *file)).next();
-    let Some(first) = first else {
-        file.rewind().map_err(failed)?;
-        let mut byte = [0];
-        let cause = match file.read(&mut byte).map_err(failed)? {
+    let lines = || lines_in(BufReader::new(open()));
+    let Some(first) = lines().next() else {
+        let cause = match open().read(&mut [0]).map_err(failed)? {
             0 => "it is empty",
             _ => "it has no text, only blank lines",
         };
-        return Err(unreadable(path, cause).into());
+        return Err(unreadable(path, cause));
     };
     if let Some(format) = of_line(&first) {
         return Ok(format);
     }
-    file.rewind().map_err(failed)?;
     let mut start = Vec::new();
-    file.by_ref().take(HEAD as u64).read_to_end(&mut start).map_err(failed)?;
+    open().take(HEAD as u64).read_to_end(&mut start).map_err(failed)?;
     if let Some((cause, fix)) = packed(&start) {
-        return Err(unreadable(path, cause).with_fix(fix).into());
+        return Err(unreadable(path, cause).with_fix(fix));
     }
     let start = String::from_utf8_lossy(&start);
-    if past::elizaos::is_dump(&start) {
+    if read::elizaos::is_dump(&start) {
         return Ok(Format::ElizaOs);
     }
     // An export of a platform has no line that is a whole entry of a log.
-    file.rewind().map_err(failed)?;
-    let found = lines_in(BufReader::new(&mut *file)).take(TRIED).find_map(|line| of_line(&line));
-    if let Some(format) = found {
+    if let Some(format) = lines().take(TRIED).find_map(|line| of_line(&line)) {
         return Ok(format);
     }
     // The export of a platform may stand in one line, which is longer than a line of a log may be.
     if !start.trim_start_matches(MARK).trim_start().starts_with(['{', '[']) {
-        let cause = match &first {
-            (number, Err(cause)) => format!("line {number}: {cause}"),
-            (number, Ok(_)) => {
-                format!("its format is unknown; line {number} is not a JSON object")
-            }
-        };
-        return Err(unreadable(path, &cause).into());
+        let (number, line) = &first;
+        let unknown = format!("its format is unknown; line {number} is not a JSON object");
+        let cause = line.as_ref().err().map_or(unknown, |cause| format!("line {number}: {cause}"));
+        return Err(unreadable(path, &cause));
     }
-    file.rewind().map_err(failed)?;
-    platform(file, path, &first)
+    platform(open(), path, &first, platforms)
 }
 
 /// The format to which a line belongs.
@@ -96,13 +123,18 @@ fn of_line((_, text): &Line) -> Option<Format> {
 }
 
 /// An export of a platform, which is one JSON value.
-fn platform(file: &mut impl Read, path: &Path, first: &Line) -> Result<Format> {
+fn platform(
+    file: impl Read,
+    path: &Path,
+    first: &Line,
+    platforms: &[PlatformReader],
+) -> Result<Format> {
     let mut text = Vec::new();
-    let bytes = file.by_ref().take(WHOLE + 1).read_to_end(&mut text);
+    let bytes = file.take(WHOLE + 1).read_to_end(&mut text);
     let size = bytes.map_err(|e| unreadable(path, &e.to_string()))?;
     if size as u64 > WHOLE {
         let fix = "export fewer chats at once, or a shorter time, and import each file";
-        return Err(unreadable(path, "it is larger than 256 MiB").with_fix(fix).into());
+        return Err(unreadable(path, "it is larger than 256 MiB").with_fix(fix));
     }
     let parsed = serde_json::from_slice(text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&text));
     drop(text);
@@ -111,22 +143,23 @@ fn platform(file: &mut impl Read, path: &Path, first: &Line) -> Result<Format> {
         Err(error) => {
             let cause = missing(first).unwrap_or_else(|| {
                 let (line, column) = (error.line(), error.column());
-                if error.is_eof() {
-                    return format!("line {line}, column {column}: it ends there, in the middle of a value: it was cut off");
-                }
-                format!("line {line}, column {column}: it is not valid JSON")
+                let cause = if error.is_eof() {
+                    "it ends there, in the middle of a value: it was cut off"
+                } else {
+                    "it is not valid JSON"
+                };
+                format!("line {line}, column {column}: {cause}")
             });
-            return Err(unreadable(path, &cause).into());
+            return Err(unreadable(path, &cause));
         }
     };
-    for platform in PLATFORMS {
-        if let Some(archive) = (platform.read_export)(&value) {
-            let source = platform.source.clone();
-            return Ok(Format::Platform(Past { source, archive }));
+    for PlatformReader { source, read } in platforms {
+        if let Some(archive) = read(&value) {
+            return Ok(Format::Platform { source: source.clone(), archive });
         }
     }
     let cause = missing(first).unwrap_or_else(|| "its format is unknown".to_owned());
-    Err(unreadable(path, &cause).into())
+    Err(unreadable(path, &cause))
 }
 
 /// What the first line lacks, if it is a whole JSON object.
@@ -146,67 +179,38 @@ fn missing((number, text): &Line) -> Option<String> {
 /// Why a file that begins like this has no text, and what to do about it.
 fn packed(start: &[u8]) -> Option<(&'static str, &'static str)> {
     const UNPACK: &str = "unpack it, and import the file in it";
+    const GUNZIP: &str =
+        "unpack it with `gunzip`, or pass it on: `gunzip -c FILE | galatea memory import -`";
     const ENCODE: &str = "save it as UTF-8, such as with `iconv -f UTF-16 -t UTF-8`";
+    const RESTORE: &str = "make it plain text with `pg_restore -f eliza.sql FILE`, and import that; \
+                           or dump the database again without `-F`";
+    const EXPORT: &str = "export it with the program to which it belongs; for Galatea's own with \
+                          `galatea memory export`";
     let known: [(&[u8], &str, &str); 10] = [
         (b"\xff\xfe", "it is text in UTF-16", ENCODE),
         (b"\xfe\xff", "it is text in UTF-16", ENCODE),
-        (
-            b"\x1f\x8b",
-            "it is compressed with gzip",
-            "unpack it with `gunzip`, or pass it on: `gunzip -c FILE | galatea memory import -`",
-        ),
-        (
-            b"PGDMP",
-            "it is a dump of `pg_dump` in its own format (`-Fc`)",
-            "make it plain text with `pg_restore -f eliza.sql FILE`, and import that; or dump the database again without `-F`",
-        ),
-        (
-            b"toc.dat\0",
-            "it is a dump of `pg_dump` in the format tar (`-Ft`)",
-            "make it plain text with `pg_restore -f eliza.sql FILE`, and import that; or dump the database again without `-F`",
-        ),
+        (b"\x1f\x8b", "it is compressed with gzip", GUNZIP),
+        (b"PGDMP", "it is a dump of `pg_dump` in its own format (`-Fc`)", RESTORE),
+        (b"toc.dat\0", "it is a dump of `pg_dump` in the format tar (`-Ft`)", RESTORE),
         (b"PK\x03\x04", "it is a ZIP archive", UNPACK),
         (b"\x28\xb5\x2f\xfd", "it is compressed with Zstandard", UNPACK),
         (b"\xfd7zXZ", "it is compressed with xz", UNPACK),
         (b"BZh", "it is compressed with bzip2", UNPACK),
-        (
-            b"SQLite format 3\0",
-            "it is a database of SQLite",
-            "export it with the program to which it belongs; for Galatea's own with `galatea memory export`",
-        ),
+        (b"SQLite format 3\0", "it is a database of SQLite", EXPORT),
     ];
     let (_, cause, fix) = known.into_iter().find(|(magic, ..)| start.starts_with(magic))?;
     Some((cause, fix))
 }
 
-/// Where a file cannot be read, and what can be.
-pub(super) fn unreadable(path: impl AsRef<Path>, cause: &str) -> Error {
-    Error::invalid("this file cannot be imported")
-        .with_code("GAL-MEMORY-IMPORT")
-        .with("where", path.as_ref().display().to_string())
-        .with("cause", cause)
-        .with_fix("give an export of `galatea memory export`, a chat log (one JSON object with time, speaker and text a line), the JSON export of Telegram Desktop or of DiscordChatExporter, or a dump of elizaOS's database made by `pg_dump`")
-}
-
-/// Why a line is malformed JSON or lacks a field. Column 0 is none.
-pub(super) fn misread(error: &serde_json::Error) -> String {
-    let message = error.to_string();
-    // The parser counts from the beginning of the line.
-    let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(message, _)| message);
-    match error.column() {
-        0 => message.to_owned(),
-        column => format!("column {column}: {message}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::memory::lines::LINE;
-    use std::io::Cursor;
+    use crate::lines::LINE;
 
     fn of(text: &[u8]) -> Result<Format> {
-        recognise_in(&mut Cursor::new(text), Path::new("a.jsonl"))
+        let chats = |value: &Value| value.get("messages")?.as_array().map(|_| Archive::default());
+        let platforms = [PlatformReader { source: Source::new("telegram"), read: chats }];
+        recognise_in(|| text, Path::new("a.jsonl"), &platforms)
     }
 
     const GOOD: &str = r#"{"time":1,"speaker":"Ann","text":"ha"}"#;
@@ -220,7 +224,7 @@ mod tests {
         let export = "\u{feff}{\"record\":\"export\"}\n";
         assert!(matches!(of(export.as_bytes()), Ok(Format::Galatea)));
         let chat = "\u{feff}{\"type\":\"personal_chat\",\n\"id\":7,\"messages\":[]}";
-        assert!(matches!(of(chat.as_bytes()), Ok(Format::Platform(_))));
+        assert!(matches!(of(chat.as_bytes()), Ok(Format::Platform { .. })));
     }
 
     #[test]
@@ -228,7 +232,7 @@ mod tests {
         let text = "x".repeat(usize::try_from(LINE).unwrap());
         let chat =
             format!("{{\"type\":\"personal_chat\",\"id\":7,\"x\":\"{text}\",\"messages\":[]}}");
-        assert!(matches!(of(chat.as_bytes()), Ok(Format::Platform(_))));
+        assert!(matches!(of(chat.as_bytes()), Ok(Format::Platform { .. })));
     }
 
     #[test]
@@ -242,8 +246,8 @@ mod tests {
             (b"{\"id\":7,\n\"messages\":[", "line 2, column 12: it ends there"),
             (b"{\"a\":1}", "line 1 is a JSON object of neither"),
         ] {
-            let Err(failure) = of(text) else { panic!("{cause}") };
-            assert!(format!("{failure:?}").contains(cause), "{cause}: {failure:?}");
+            let text = of(text).unwrap_err().report().to_string();
+            assert!(text.contains(cause), "{cause}: {text}");
         }
     }
 
@@ -256,8 +260,7 @@ mod tests {
             (b"PK\x03\x04\n", "unpack it"),
             (b"\xff\xfe-\0-\0\n", "iconv"),
         ] {
-            let Err(failure) = of(start) else { panic!("{fix}") };
-            let text = failure.reports[0].render(crate::output::Style::plain());
+            let text = of(start).unwrap_err().fix().unwrap().to_owned();
             assert!(text.contains(fix), "{text}");
             assert!(!text.contains("Telegram Desktop"), "one fix: {text}");
         }

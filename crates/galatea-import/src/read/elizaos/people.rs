@@ -4,7 +4,7 @@
 use galatea_core::{AgentId, EntityId, RoomId};
 use std::collections::HashMap;
 
-use super::dump::{Read, Row};
+use super::dump::{Parsed, Row};
 
 /// Names and rooms of the people whom an agent knows.
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ pub(super) struct People {
 
 impl People {
     /// Those in these rows. What cannot be read is reported when it is imported.
-    pub(super) fn of(rows: impl Iterator<Item = Read<Row>>, agent: AgentId) -> Self {
+    pub(super) fn of(rows: impl Iterator<Item = Parsed<Row>>, agent: AgentId) -> Self {
         let mut people = Self::default();
         for row in rows.flatten() {
             if row.id::<AgentId>("agent_id").is_some_and(|id| id != agent) {

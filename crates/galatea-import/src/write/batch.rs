@@ -1,7 +1,7 @@
 //! Imported rows that are stored together.
 
 use galatea_core::{
-    AgentId, Derived, EntityId, Memory, MemoryId, MemoryKind, Relationship, RoomId, Store,
+    AgentId, Derived, EntityId, Memory, MemoryId, MemoryKind, Relationship, Result, RoomId, Store,
     fact::is_merged,
     kill_point,
     store::{DerivedChange, EntityChange, Ingest},
@@ -9,27 +9,26 @@ use galatea_core::{
 use galatea_runtime::history::is_forgotten;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::super::import::Count;
-use crate::failure::Result;
+use crate::{Count, read::Item};
 
 /// Most rows of one commit.
 const STEP: usize = 500;
 
 /// A memory that was made from others, with the line on which it stands.
-pub(super) struct Derivation {
+pub(crate) struct Derivation {
     pub(super) row: Derived,
     pub(super) line: usize,
 }
 
 /// Rows of one commit.
 #[derive(Default)]
-pub(in super::super) struct Batch {
-    pub(super) rows: usize,
-    pub(super) ingest: Ingest,
-    pub(super) derived: DerivedChange,
-    pub(super) relationships: Vec<Relationship>,
+pub(crate) struct Batch {
+    rows: usize,
+    pub(crate) ingest: Ingest,
+    pub(crate) derived: DerivedChange,
+    relationships: Vec<Relationship>,
     /// Its memories, each with the line on which it ends.
-    pub(super) lines: Vec<(MemoryId, usize)>,
+    lines: Vec<(MemoryId, usize)>,
     participants: HashSet<(EntityId, RoomId)>,
     /// People whose rows have neither names nor metadata.
     nameless: HashSet<EntityId>,
@@ -58,10 +57,43 @@ impl Batch {
     }
 
     /// Makes a person a participant of a Room, unless an earlier row of this batch did.
-    pub(super) fn add_participant(&mut self, entity: EntityId, room: RoomId) {
+    fn add_participant(&mut self, entity: EntityId, room: RoomId) {
         if self.participants.insert((entity, room)) {
             self.ingest.connections.participants.push((entity, room));
         }
+    }
+
+    /// Adds a row that stands on this line.
+    pub(crate) fn add(&mut self, line: usize, item: Item) {
+        let change = &mut self.ingest.connections;
+        match item {
+            Item::World(world) => change.worlds.push(world),
+            Item::Room(room) => change.rooms.push(room),
+            Item::Person(person) => self.add_person(person),
+            Item::Participant(person, room) => self.add_participant(person, room),
+            Item::Relationship(tie) => self.relationships.push(tie),
+            Item::Memory { row, takes_part, .. } => {
+                return self.add_memory(line, *row, takes_part);
+            }
+            Item::Link(_) | Item::Copy | Item::Other { .. } | Item::Nothing => return,
+        }
+        self.rows += 1;
+    }
+
+    fn add_memory(&mut self, line: usize, row: Derived, takes_part: bool) {
+        let memory = &row.memory;
+        let is_plain = row.sources.is_empty() && row.valid_until.is_none();
+        let is_message = matches!(memory.kind, MemoryKind::Messages | MemoryKind::ActionResult)
+            || is_plain && memory.kind == MemoryKind::Custom;
+        if !is_message {
+            return self.add_derivation(Derivation { row, line });
+        }
+        self.rows += 1;
+        self.lines.push((memory.id, line));
+        if takes_part {
+            self.add_participant(memory.entity_id, memory.room_id);
+        }
+        self.ingest.memories.push(row.memory);
     }
 
     /// Adds a memory that was made from others.
@@ -83,7 +115,7 @@ impl Batch {
 
     /// Adds a person's row. If it has no names, the exporting installation had forgotten the person or
     /// never knew a name. The messages in the file are then newer than that, and are imported.
-    pub(super) fn add_person(&mut self, person: EntityChange) {
+    fn add_person(&mut self, person: EntityChange) {
         if person.names.is_empty() && person.metadata.is_empty() {
             self.nameless.insert(person.id);
         }
@@ -167,7 +199,7 @@ impl Batch {
     ///
     /// # Errors
     /// Those of the store.
-    pub(super) async fn store(
+    pub(crate) async fn store(
         mut self,
         store: &dyn Store,
         agent: AgentId,
@@ -270,7 +302,8 @@ async fn refusal(
     let missing = sources.iter().find(|id| !stored.iter().any(|row| row.memory.id == **id));
     Ok(match missing {
         Some(missing) => format!(
-            "{missing}, from which it was made, is neither in this file nor stored here: export it too, without --kind, --person, --since, --until and --limit"
+            "{missing}, from which it was made, is neither in this file nor stored here: \
+             export it too, without --kind, --person, --since, --until and --limit"
         ),
         None => format!("the store refused {id}"),
     })
