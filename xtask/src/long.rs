@@ -1,7 +1,7 @@
 //! `cargo xtask long`: the checks CI runs after `test` and `lint`. The crash matrix, 300 random
 //! kills with a soak beside them, processes of a cluster that are killed, paused and replaced,
-//! 15,000 searches for canaries, the feature `local-embeddings`, ten seconds of fuzzing for each
-//! parser of external input, and a new connector in a copy of the checkout.
+//! 15,000 searches for canaries, ten seconds of fuzzing for each parser of external input, and a new
+//! connector in a copy of the checkout.
 
 use anyhow::{Context, Result, bail};
 use nix::{
@@ -43,7 +43,6 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     step("soak, beside the matrix and chaos", || soak.finish())?;
     step("canaries", || succeed(canaries(root)))?;
     step("levers of recall", || succeed(levers(root)))?;
-    step("embeddings in this process", || local_embeddings(root))?;
     step("a new connector", || scaffold::run(root))?;
     step("fuzzing, beside the steps since chaos", || fuzz.finish())?;
     // Measures gaps, so nothing runs beside it.
@@ -82,13 +81,6 @@ fn levers(root: &Path) -> Command {
     let mut command = cargo(root, &["test", "--workspace", "--locked", "--lib", "--"]);
     command.args(["--ignored", "--exact", "tests::recall::usual_levers_are_near_the_best"]);
     command
-}
-
-/// Tests of the feature that no other step builds.
-fn local_embeddings(root: &Path) -> Result<()> {
-    let test =
-        ["test", "--locked", "-p", "galatea-models", "--features", "local-embeddings", "--lib"];
-    succeed(cargo(root, &test))
 }
 
 /// Starts a soak with a copy of the debug build, which runs beside other steps.

@@ -10,7 +10,7 @@ pub const LONGEST_KEY: usize = 64;
 /// Deeper values are dropped.
 const MAX_DEPTH: usize = 32;
 
-/// What was wrong with a document.
+/// The fault of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mended {
     /// It was malformed, and was repaired.
@@ -24,9 +24,9 @@ pub enum Mended {
 pub struct Read {
     /// The value as read, repairs included.
     pub value: Value,
-    /// How many bytes of the text it takes.
+    /// Bytes of the text that it takes.
     pub length: usize,
-    /// What was mended; none for a sound value.
+    /// The mended fault; none for a sound value.
     pub mended: Option<Mended>,
 }
 
@@ -289,7 +289,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a string ends where `rest` begins.
+/// True if a string ends where `rest` begins.
 fn ends(rest: &str, place: Place) -> bool {
     let rest = rest.trim_start();
     let Some(next) = rest.chars().next() else { return true };
@@ -312,7 +312,7 @@ fn ends(rest: &str, place: Place) -> bool {
     }
 }
 
-/// Whether a key with its colon comes next (or is cut off in the middle).
+/// True if a key with its colon comes next (or is cut off in the middle).
 fn begins_member(rest: &str) -> bool {
     let quoted = rest.strip_prefix(['"', '\'', '“']);
     let key = quoted.unwrap_or(rest);

@@ -14,7 +14,7 @@ use crate::{
     variable::Variable,
 };
 
-/// Where a value comes from.
+/// Origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// A command line flag.
@@ -54,12 +54,12 @@ impl fmt::Display for Origin {
     }
 }
 
-/// One value with its origin.
+/// A value with its origin.
 #[derive(Clone, PartialEq)]
 pub struct Setting {
     /// A scalar, or a JSON list or object from a character file.
     pub value: Value,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: Origin,
 }
 
@@ -78,13 +78,13 @@ impl Setting {
         }
     }
 
-    /// As a secret, without the spaces and quotes around it that people paste along.
+    /// The value as a secret, without the spaces and quotes around it that people paste along.
     pub fn secret(&self) -> SecretString {
         SecretString::from(self.text().trim().trim_matches(['"', '\'']).trim().to_owned())
     }
 }
 
-/// One layer: names to values.
+/// A layer: names to values.
 pub type Layer = BTreeMap<String, Setting>;
 
 /// All settings one agent sees. Cheap to clone.
@@ -165,7 +165,7 @@ impl Settings {
         })
     }
 
-    /// Where a variable's value comes from.
+    /// Origin of a variable's value.
     pub fn origin(&self, variable: &Variable) -> Origin {
         self.find(variable).map_or(Origin::Default, |s| s.origin.clone())
     }

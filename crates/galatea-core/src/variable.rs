@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// One environment variable or setting, declared once by the crate that reads it. `.env.example`,
+/// An environment variable or setting, declared once by the crate that reads it. `.env.example`,
 /// the reference, `galatea init` and the suggestions for misspelt names are made from the
 /// declarations.
 ///
@@ -23,7 +23,7 @@ pub struct Variable {
     pub name: &'static str,
     /// Other names that are accepted.
     pub aliases: &'static [&'static str],
-    /// One sentence: what it is for.
+    /// Its purpose, in one sentence.
     pub help: &'static str,
     /// Shown as the value when unset.
     pub default: Option<&'static str>,
@@ -31,12 +31,27 @@ pub struct Variable {
     pub secret: bool,
     /// Without it the feature stays off.
     pub required: bool,
+    /// Each platform may have its own value, under the platform's name and `_` in front
+    /// (`TELEGRAM_DM_POLICY`).
+    pub per_platform: bool,
+    /// The setting that this one is a form of: for one platform, or for one part of its value. The
+    /// reference lists it there.
+    pub form_of: Option<&'static str>,
 }
 
 impl Variable {
     /// An optional, public variable.
     pub const fn new(name: &'static str, help: &'static str) -> Self {
-        Self { name, aliases: &[], help, default: None, secret: false, required: false }
+        Self {
+            name,
+            aliases: &[],
+            help,
+            default: None,
+            secret: false,
+            required: false,
+            per_platform: false,
+            form_of: None,
+        }
     }
     /// Adds a default, which `galatea config` shows.
     #[must_use]
@@ -60,6 +75,18 @@ impl Variable {
     #[must_use]
     pub const fn alias(mut self, aliases: &'static [&'static str]) -> Self {
         self.aliases = aliases;
+        self
+    }
+    /// Allows each platform its own value.
+    #[must_use]
+    pub const fn per_platform(mut self) -> Self {
+        self.per_platform = true;
+        self
+    }
+    /// Marks it as a form of another setting.
+    #[must_use]
+    pub const fn form_of(mut self, whole: &'static str) -> Self {
+        self.form_of = Some(whole);
         self
     }
 }

@@ -42,7 +42,7 @@ const LEAST_HURRY: Duration = Duration::from_secs(1);
 /// Longest time for the first token in that case; a healthy model needs no more.
 const PATIENT_HURRY: Duration = Duration::from_secs(10);
 
-/// One model of a chain.
+/// A model of a chain.
 pub struct Link {
     /// Name for people: `openai gpt-6.1-terra`, with the key's variable if there are several.
     pub name: String,
@@ -166,7 +166,7 @@ impl Chain {
         if paused && !asked { Round::Paused } else { Round::Unanswered }
     }
 
-    /// Whether a link may succeed, given its own failure and those of the links before it.
+    /// True if a link may succeed, given its own failure and those of the links before it.
     fn can_help(&self, at: usize, request: &TextRequest, failures: &ChainFailures) -> bool {
         // The first link was chosen for this purpose, even if its name does not indicate vision.
         let sees = at == 0 || self.links[at].model.info().vision || !shows_pictures(request);
@@ -287,7 +287,7 @@ struct ChainFailures {
     last: Vec<Option<Error>>,
     /// Services where a model timed out, with the time spent waiting.
     hung: Vec<(String, Duration)>,
-    /// What a model had written when its time was over.
+    /// The text that a model had written when its time was over.
     partial: Option<TextAnswer>,
 }
 
@@ -314,7 +314,7 @@ impl ChainFailures {
         Some((waited / HURRY).clamp(LEAST_HURRY, PATIENT_HURRY))
     }
 
-    /// Whether an earlier failure shows that this link would fail too.
+    /// True if an earlier failure shows that this link would fail too.
     fn rules_out(&self, links: &[Link], at: usize) -> bool {
         let own = self.last[at].as_ref().is_some_and(|error| error.retry() == Retry::Never);
         own || self.last.iter().zip(links).take(at).any(|(failure, other)| {
@@ -322,7 +322,7 @@ impl ChainFailures {
         })
     }
 
-    /// Whether the link has used up its attempts. A link whose service asked for a longer wait than
+    /// True if the link has used up its attempts. A link whose service asked for a longer wait than
     /// [`PATIENCE`] has been tried only once, so it may be tried again.
     fn is_spent(&self, at: usize) -> bool {
         self.last[at]
@@ -379,12 +379,12 @@ impl ChainFailures {
     }
 }
 
-/// Whether both are the same model at the same service, whatever their keys.
+/// True if both are the same model at the same service, whatever their keys.
 fn is_alike(link: &Link, other: &Link) -> bool {
     link.site == other.site && link.model.info().model == other.model.info().model
 }
 
-/// Whether a failure of one link shows that another would fail too.
+/// True if a failure of one link shows that another would fail too.
 fn rules_out(error: &Error, failed: &Link, other: &Link) -> bool {
     let same_site = failed.site == other.site;
     match error.code() {

@@ -12,10 +12,11 @@ mod choose;
 mod file;
 pub(crate) mod list;
 
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use galatea_core::{
@@ -66,7 +67,7 @@ impl Kept {
     }
 }
 
-/// What is stored for one service. A service is a provider at a base address.
+/// The stored facts of one service. A service is a provider at a base address.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Service {
@@ -74,19 +75,19 @@ pub(crate) struct Service {
     models: BTreeMap<String, Facts>,
     /// Names from settings that the list did not contain, each with similar names.
     missing: BTreeMap<String, Vec<String>>,
-    /// What of requests the service refuses, by model.
+    /// Parts of requests that the service refuses, by model.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     adjusted: BTreeMap<String, Vec<adjusted::Adjusted>>,
-    /// What trials of tools have shown, by model.
+    /// Results of trials of tools, by model.
     tools: BTreeMap<String, ToolSkill>,
 }
 
-/// Whether a model can call tools, as a trial has shown.
+/// True if a model can call tools, as a trial has shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolSkill {
     /// It called the tool that it was asked to call.
     pub works: bool,
-    /// What it did instead, for people.
+    /// Its answer instead, for people.
     pub why: String,
     /// Day of the trial, `YYYY-MM-DD`.
     pub on: String,
@@ -99,7 +100,7 @@ struct Chosen {
     on: String,
 }
 
-/// What a service's list says about a model.
+/// Facts about a model from a service's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Facts {
@@ -108,7 +109,7 @@ pub(crate) struct Facts {
     pub(crate) price: Option<Price>,
 }
 
-/// When to choose again.
+/// The occasion of a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
     /// Only where no model was chosen yet or the chosen one is gone.
@@ -139,7 +140,7 @@ pub(crate) struct Reading<'a> {
     pub(crate) open: &'a [Role],
     /// Models in use, chosen or named.
     pub(crate) in_use: &'a [String],
-    /// Whether any text model may be chosen if no preferred family is listed. True for a
+    /// True if any text model may be chosen if no preferred family is listed. True for a
     /// self-hosted server, which has the models its owner installed.
     pub(crate) any: bool,
     pub(crate) today: time::Date,
@@ -169,7 +170,7 @@ impl Choices {
         Some((chosen.model.clone(), chosen.on.clone()))
     }
 
-    /// What the list said about a model.
+    /// Facts about a model from the list.
     pub(crate) fn facts(&self, service: &str, model: &str) -> Option<Facts> {
         lock(&self.0.kept).facts(service, model)
     }
@@ -195,7 +196,7 @@ impl Choices {
         }
     }
 
-    /// What a trial has shown about a model's tools; `None` before one.
+    /// The result of a trial of a model's tools; `None` before one.
     pub fn tool_skill(&self, service: &str, model: &str) -> Option<ToolSkill> {
         lock(&self.0.kept).services.get(service)?.tools.get(model).cloned()
     }
@@ -315,7 +316,7 @@ impl Choices {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 #[cfg(test)]

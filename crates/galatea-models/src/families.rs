@@ -1,4 +1,4 @@
-//! What the program knows about models by their names: context windows, prices, parameters, and
+//! Facts about models by their names: context windows, prices, parameters, and
 //! which model to prefer. The data is one file, compiled in.
 
 mod data;
@@ -132,24 +132,24 @@ pub struct Family {
     pub unit: Option<UnitPrice>,
     /// A later price and the day from which it applies.
     pub later: Option<(time::Date, Price)>,
-    /// Which parameters it accepts.
+    /// Parameters that it accepts.
     pub rules: Rules,
-    /// Whether it accepts pictures.
+    /// True if it accepts pictures.
     pub vision: bool,
 }
 
-/// Which parameters a model accepts. `Default` describes models without reasoning.
+/// Parameters that a model accepts. `Default` describes models without reasoning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rules {
     /// Wire format of OpenAI's API.
     pub wire: Wire,
     /// Name of the parameter that limits the answer's length.
     pub limit: Limit,
-    /// Whether sampling parameters such as temperature are accepted.
+    /// Condition under which sampling parameters such as temperature are accepted.
     pub sampling: Sampling,
     /// Reasoning efforts that it accepts.
     pub efforts: Vec<Effort>,
-    /// Whether a conversation may end with a message of the model.
+    /// True if a conversation may end with a message of the model.
     pub prefill: bool,
 }
 
@@ -166,7 +166,7 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// Whether sampling parameters are accepted with this effort.
+    /// True if sampling parameters are accepted with this effort.
     pub fn samples(&self, effort: Option<Effort>) -> bool {
         match self.sampling {
             Sampling::Always => true,
@@ -264,7 +264,7 @@ impl Families {
             .map(|end| end.date)
     }
 
-    /// Whether a model accepts pictures, judged by its name alone, at any service.
+    /// True if a model accepts pictures, judged by its name alone, at any service.
     pub fn sees(&self, model: &str) -> bool {
         let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
         let by_family =
@@ -272,7 +272,7 @@ impl Families {
         by_family || self.seeing.iter().any(|part| name.contains(part.as_str()))
     }
 
-    /// Whether the data is older than [`OLD_AFTER`].
+    /// True if the data is older than [`OLD_AFTER`].
     pub fn is_old(&self, today: time::Date) -> bool {
         today - self.date > OLD_AFTER
     }

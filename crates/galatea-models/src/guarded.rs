@@ -13,15 +13,15 @@ use galatea_core::{
     shared_breaker::SharedBreaker,
     tokens::Family,
 };
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::wire::codes;
 
 /// Longest pause that a service's `Retry-After` causes at a time.
 const LONGEST_WISH: Duration = Duration::from_secs(600);
 
-/// How long before a call times out the text is taken that has come until then.
+/// Time before a timeout at which the text that has come is taken.
 const SOONER: Duration = Duration::from_millis(100);
 
 /// Time limits of one call.
@@ -263,10 +263,10 @@ fn repeat(failure: &Error) -> Error {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
-/// What a failure says about the service's health. Most 4xx, and 429, say nothing.
+/// The meaning of a failure for the service's health. Most 4xx, and 429, say nothing.
 fn classify(error: &Error, now: Timestamp) -> Call {
     let cause = error.brief();
     match (error.code(), error.kind()) {

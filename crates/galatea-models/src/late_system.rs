@@ -4,11 +4,8 @@
 //! A refusal that is the answer's status is met before ([`crate::wire::adjust`]). Servers that stream
 //! answer with success and put the refusal into the stream, which is read here only.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use parking_lot::Mutex;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -18,7 +15,7 @@ use galatea_core::{
 
 use crate::wire::mentions;
 
-/// How long a refusal is remembered. A template changes with the model or its server.
+/// Time for which a refusal is remembered. A template changes with the model or its server.
 const REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
 /// Most models that are remembered. An agent uses about ten, and a process serves a few agents.
 const MOST: usize = 256;
@@ -27,13 +24,13 @@ const MOST: usize = 256;
 /// alternate user/assistant/user/assistant/...", "System role not supported").
 const WORDS: &[&str] = &["system message", "system role", "role", "template", "alternate"];
 
-/// Which models refused it, by service and name, and when. One for a process.
+/// Models that refused it, by service and name, with the time. A process has one list.
 #[derive(Debug, Default)]
 pub(crate) struct LateRefusals(Mutex<BTreeMap<(String, String), Timestamp>>);
 
 impl LateRefusals {
     fn remember(&self, service: &str, model: &str, now: Timestamp) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         known.retain(|_, at| is_recent(*at, now));
         if known.len() >= MOST {
             known.pop_first();
@@ -42,7 +39,7 @@ impl LateRefusals {
     }
 
     fn holds(&self, service: &str, model: &str, now: Timestamp) -> bool {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.lock();
         known.get(&(service.to_owned(), model.to_owned())).is_some_and(|at| is_recent(*at, now))
     }
 }
@@ -52,7 +49,7 @@ fn is_recent(at: Timestamp, now: Timestamp) -> bool {
     at <= now && now.since(at) < REMEMBERED
 }
 
-/// Whether the error speaks of the roles of messages. Servers answer with 400, 422 or 500.
+/// True if the error speaks of the roles of messages. Servers answer with 400, 422 or 500.
 fn is_about_roles(error: &Error) -> bool {
     let kinds =
         [ErrorKind::Invalid, ErrorKind::Unavailable, ErrorKind::Unsupported, ErrorKind::Unexpected];

@@ -22,7 +22,6 @@ pub mod google;
 mod guarded;
 mod late_system;
 mod limited;
-#[cfg(feature = "local-embeddings")]
 pub mod local;
 mod media;
 mod noticing;

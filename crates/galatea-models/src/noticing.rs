@@ -95,7 +95,7 @@ impl Noticing {
     }
 }
 
-/// Whether `served` is another model, not the same name with a date or snapshot number.
+/// True if `served` is another model, not the same name with a date or snapshot number.
 fn is_another(asked: &str, served: &str) -> bool {
     let plain = |name: &str| without_date(name.strip_prefix("models/").unwrap_or(name)).to_owned();
     let (asked, served) = (plain(asked), plain(served));

@@ -22,7 +22,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 const ANSWER: u32 = 512;
 const TOOL: &str = "ADD_NUMBERS";
 
-/// One model to try.
+/// A model to try.
 #[derive(Clone)]
 pub(crate) struct ToolTrial {
     pub(crate) model: Arc<dyn TextModel>,
@@ -72,7 +72,7 @@ fn question() -> TextRequest {
     }
 }
 
-/// Whether the call came, and what came instead. None if that says nothing about the model: the
+/// The result of a trial: the call, or what came instead. None if that says nothing about the model: the
 /// server was not there, or refused tools, which it does again when it is asked.
 fn judge(outcome: Result<TextAnswer>) -> Option<(bool, &'static str)> {
     let answer = match outcome {

@@ -2,8 +2,8 @@
 //! IDENTIFY.
 
 use galatea_core::Cursor;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use std::sync::{Mutex, PoisonError};
 use url::Url;
 
 /// A gateway session, in Discord's sense.
@@ -29,11 +29,11 @@ impl Committed {
     }
     /// Called after each commit.
     pub(crate) fn set(&self, session: Option<Session>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = session;
+        *self.0.lock() = session;
     }
     /// Sequence number of this session's last stored event.
     pub(crate) fn of(&self, session: &Session) -> Option<u64> {
-        let committed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let committed = self.0.lock();
         committed
             .as_ref()
             .filter(|known| known.id == session.id && known.sequence > 0)

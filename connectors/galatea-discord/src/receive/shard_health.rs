@@ -1,12 +1,9 @@
 //! Combines the health of all shards into one report.
 
 use galatea_core::{Error, Gateway, Health};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
-use std::{
-    collections::HashSet,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashSet, time::Duration};
 
 use crate::{decode::directory::id, error::codes};
 
@@ -194,7 +191,7 @@ impl ShardHealth {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -9,15 +9,9 @@
 use galatea_core::{
     Clock, Error, ErrorKind, Gateway, Result, Retry, StateKeeper, Timestamp, private_file,
 };
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
-use std::{
-    convert::Infallible,
-    fmt,
-    path::PathBuf,
-    str::FromStr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{convert::Infallible, fmt, path::PathBuf, str::FromStr, sync::Arc, time::Duration};
 
 use crate::error::codes;
 
@@ -244,7 +238,7 @@ impl Budget {
     }
 
     fn today(&self, now: Timestamp) -> MutexGuard<'_, Spending> {
-        let mut spending = self.spending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spending = self.spending.lock();
         let day = now.0.div_euclid(DAY);
         if spending.day != day {
             *spending = Spending { day, ..Spending::default() };

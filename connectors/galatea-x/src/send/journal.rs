@@ -6,12 +6,10 @@
 mod earlier;
 
 use galatea_core::{DeliveryId, Gateway, Result, TurnId};
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
-use std::{
-    path::PathBuf,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::path::PathBuf;
 
 /// Keys of the connector state, one for each list.
 const POSTS: &str = "posts";
@@ -170,7 +168,7 @@ impl Journal {
     }
 
     fn lists(&self) -> MutexGuard<'_, Lists> {
-        self.lists.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lists.lock()
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) struct Tokens {
     pub(super) output_tokens: Option<u64>,
 }
 
-/// What was written into the cache, by how long it stays there.
+/// Tokens written into the cache, by how long they stay there.
 #[derive(Deserialize, Default, Clone, Copy)]
 pub(super) struct Created {
     #[serde(default)]

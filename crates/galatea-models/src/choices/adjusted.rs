@@ -38,7 +38,7 @@ impl Choices {
             .collect()
     }
 
-    /// The same with the reasons, for people.
+    /// The adjustments with their reasons, for people.
     pub(crate) fn adjusted(&self, service: &str, model: &str, now: Timestamp) -> Vec<Adjusted> {
         let kept = lock(&self.0.kept);
         let of_model = kept.services.get(service).and_then(|one| one.adjusted.get(model));

@@ -64,7 +64,7 @@ pub(super) fn choose(
     picked.filter(|_| any && role != Role::Embedding).map(|model| model.id.clone())
 }
 
-/// Whether a model of this name may be withdrawn or replaced at short notice.
+/// True if a model of this name may be withdrawn or replaced at short notice.
 fn is_preview(name: &str) -> bool {
     let name = name.to_lowercase();
     let moves = name.ends_with("-latest") || name.starts_with('~');

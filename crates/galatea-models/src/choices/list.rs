@@ -5,14 +5,14 @@ use serde_json::Value;
 
 use super::Facts;
 
-/// One model of a list.
+/// A model of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ListedModel {
     /// The model's name at the provider.
     pub(crate) id: String,
-    /// When it was created, in Unix seconds, if the list says so.
+    /// Time of its creation, in Unix seconds, if the list says so.
     pub(crate) created: Option<i64>,
-    /// Whether its end is announced or it is switched off.
+    /// True if its end is announced or it is switched off.
     pub(crate) ends: bool,
     /// Limits and price.
     pub(crate) facts: Facts,
@@ -24,7 +24,7 @@ impl ListedModel {
         Self { id: id.to_owned(), created: None, ends: false, facts: Facts::default() }
     }
 
-    /// Whether `name` refers to this model. Ollama adds a tag, Google a prefix.
+    /// True if `name` refers to this model. Ollama adds a tag, Google a prefix.
     pub(crate) fn has_name(&self, name: &str) -> bool {
         let bare =
             |name: &str| name.trim_start_matches("models/").trim_end_matches(":latest").to_owned();

@@ -1,4 +1,4 @@
-//! What the builders of providers share: settings, time limits, and the construction of endpoints
+//! State that the builders of providers share: settings, time limits, and the construction of endpoints
 //! from settings.
 
 use std::{sync::Arc, time::Duration};
@@ -50,7 +50,7 @@ pub(super) fn seconds(settings: &Settings, variable: &Variable) -> Result<Durati
     }
 }
 
-/// What the builders need.
+/// Settings and shared state that the builders need.
 pub(super) struct Context<'a> {
     pub(super) settings: &'a Settings,
     http: &'a HttpClient,
@@ -61,7 +61,7 @@ pub(super) struct Context<'a> {
     /// Format of OpenAI's API, if a setting chooses one.
     wire: Option<Wire>,
     windows: Windows,
-    /// Whether answers are streamed internally.
+    /// True if answers are streamed internally.
     pub(super) stream: bool,
 }
 
@@ -96,7 +96,7 @@ impl<'a> Context<'a> {
         Ok(Self { settings, http, clock, dependencies, times, tools, wire, windows, stream })
     }
 
-    /// One endpoint per key: `OPENAI_API_KEY`, then `OPENAI_API_KEY_2`, … Without a key, the first
+    /// The endpoints, one per key: `OPENAI_API_KEY`, then `OPENAI_API_KEY_2`, … Without a key, the first
     /// endpoint has none, for a server that needs none.
     pub(super) fn endpoints(
         &self,
@@ -259,7 +259,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Whether no setting says which models are offered tools.
+    /// True if no setting says which models are offered tools.
     pub(super) fn chooses_tools(&self) -> bool {
         self.tools.is_none()
     }
@@ -286,7 +286,7 @@ impl<'a> Context<'a> {
         RetryPolicy { total: self.times.total, patience, ..RetryPolicy::default() }
     }
 
-    /// Whether no other model answers in place of the first (`MODEL_FALLBACK=none`).
+    /// True if no other model answers in place of the first (`MODEL_FALLBACK=none`).
     pub(super) fn is_alone(&self) -> bool {
         self.set(&var::MODEL_FALLBACK).is_some_and(|text| text.eq_ignore_ascii_case("none"))
     }
@@ -348,7 +348,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// What is known of a model without the settings: the provider's list is more current than the
+/// Facts about a model without the settings: the provider's list is more current than the
 /// table.
 fn info(
     dependencies: &Dependencies,

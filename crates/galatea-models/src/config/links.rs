@@ -100,7 +100,7 @@ impl<'a> Offer<'a> {
         format!("{} {}", self.main().names().provider, self.large.name)
     }
 
-    /// Whether the service is on this machine or a private network.
+    /// True if the service is on this machine or a private network.
     pub(super) fn is_at_home(&self) -> bool {
         is_private(self.main().site())
     }
@@ -257,7 +257,7 @@ impl Rung<'_, '_> {
     }
 }
 
-/// Whether an address is private. A host name without a dot is one of a nearby machine or
+/// True if an address is private. A host name without a dot is one of a nearby machine or
 /// container.
 pub(super) fn is_private(site: &str) -> bool {
     let host = url::Url::parse(site).ok().and_then(|url| url.host().map(|host| host.to_owned()));

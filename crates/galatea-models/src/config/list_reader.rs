@@ -94,7 +94,7 @@ impl ListReader {
         }
     }
 
-    /// Whether windows have to be asked for model by model.
+    /// True if windows have to be asked for model by model.
     pub(super) fn asks_each(&self) -> bool {
         matches!(self.probe, Probe::Ollama { .. })
     }

@@ -28,7 +28,7 @@ pub enum Why {
 }
 
 impl Named {
-    /// Whether a setting names it; such a model is never replaced.
+    /// True if a setting names it; such a model is never replaced.
     pub fn is_set(&self) -> bool {
         matches!(self.why, Why::Set(_))
     }

@@ -1,4 +1,4 @@
-//! Whether a model server is in one's own network. It computes on the owner's hardware, so it may need
+//! Recognition of model servers in one's own network. Such a server computes on the owner's hardware, so it may need
 //! minutes for a long prompt or load its model first.
 
 use galatea_http::denied;
@@ -8,7 +8,7 @@ use url::{Host, Url};
 /// `internal`).
 const PRIVATE_NAMES: &[&str] = &["localhost", "local", "internal", "lan", "home.arpa"];
 
-/// Whether the address is on this machine or in a private network: a private IP address, a name
+/// True if the address is on this machine or in a private network: a private IP address, a name
 /// without a dot, as Docker's networks use, or a name that public DNS does not resolve.
 pub(super) fn is_nearby(address: &str) -> bool {
     let Ok(url) = Url::parse(address) else { return false };

@@ -246,7 +246,7 @@ impl Join<'_> {
     }
 }
 
-/// What a breaker and a timeout around a plugin's model need.
+/// State of a breaker and a timeout around a plugin's model.
 struct Guard {
     clock: Arc<dyn Clock>,
     dependencies: Dependencies,
@@ -266,7 +266,7 @@ impl Guard {
     }
 }
 
-/// Whether both are one model of one provider.
+/// True if both are one model of one provider.
 fn is_same(one: &ModelInfo, other: &ModelInfo) -> bool {
     (&one.provider, &one.model) == (&other.provider, &other.model)
 }

@@ -18,7 +18,7 @@ impl Word {
     }
 }
 
-/// One element of a pattern.
+/// An element of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Token {
     /// `0`: any number of words, the fewest that fit.

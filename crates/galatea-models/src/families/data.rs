@@ -34,7 +34,7 @@ pub enum Limit {
     MaxCompletionTokens,
 }
 
-/// When sampling parameters such as temperature are accepted.
+/// Condition under which sampling parameters such as temperature are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sampling {
@@ -78,7 +78,7 @@ struct Wanted {
     cache: Option<Stored>,
 }
 
-/// What storing a token in the provider's cache costs, as a multiple of reading it.
+/// Cost of storing a token in the provider's cache, as a multiple of reading it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Stored {
@@ -144,7 +144,7 @@ struct Units {
     characters: Option<String>,
     /// The page that states the price.
     source: String,
-    /// When it was read.
+    /// Date on which it was read.
     read: String,
 }
 

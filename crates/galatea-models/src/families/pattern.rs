@@ -13,12 +13,12 @@ pub type Version = Vec<u32>;
 pub struct Pattern(String);
 
 impl Pattern {
-    /// As written in the data file.
+    /// The text in the data file.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// As written in the data file.
+    /// The text in the data file.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -34,7 +34,7 @@ impl Matrix {
     }
 }
 
-/// What a file of a static model holds.
+/// Content of a file of a static model.
 pub(super) struct Tensors {
     /// A row for each token.
     pub(super) table: Matrix,

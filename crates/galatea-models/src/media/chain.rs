@@ -10,7 +10,7 @@ use galatea_core::{
 
 use crate::wire::codes;
 
-/// One model of a chain.
+/// A model of a chain.
 pub(crate) struct MediaLink<T: MediaTask> {
     /// Address of the service.
     pub(crate) site: String,
@@ -85,7 +85,7 @@ impl<T: MediaTask> MediaModel<T> for MediaChain<T> {
     }
 }
 
-/// Whether the service may have made, and billed, what no answer came for.
+/// True if the service may have made, and billed, what no answer came for.
 fn may_have_made(error: &Error) -> bool {
     error.kind() == ErrorKind::Timeout || error.sent() == Sent::Maybe
 }
@@ -101,7 +101,7 @@ fn sum_up(mut errors: impl Iterator<Item = Error>) -> Error {
     if rest.is_empty() { first } else { first.with("besides", rest.join("; ")) }
 }
 
-/// Whether a failure of one link shows that another would fail too.
+/// True if a failure of one link shows that another would fail too.
 fn rules_out<T: MediaTask>(error: &Error, failed: &MediaLink<T>, other: &MediaLink<T>) -> bool {
     let same_site = failed.site == other.site;
     match error.code() {

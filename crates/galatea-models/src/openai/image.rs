@@ -73,7 +73,7 @@ impl MediaModel<ImageGeneration> for OpenAiImage {
     }
 }
 
-/// Whether the model always answers with the picture itself; such a model refuses
+/// True if the model always answers with the picture itself; such a model refuses
 /// `response_format` (API reference, "Create image").
 fn always_bytes(model: &str) -> bool {
     model.rsplit('/').next().unwrap_or(model).contains("gpt-image")
@@ -94,7 +94,7 @@ fn decode(bytes: &[u8]) -> Result<Made<MediaFile>, Fail> {
     Ok(Made { output: MediaFile { bytes, mime, ending }, used, micros: None, by: None })
 }
 
-/// What the bytes are, by their signature.
+/// Format of the bytes, by their signature.
 fn picture(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     Some(match bytes {
         [0x89, b'P', b'N', b'G', ..] => ("image/png", "png"),

@@ -39,7 +39,7 @@ struct Delta {
 }
 
 impl Delta {
-    /// Whether the delta shows that the model is working. The first delta of a service often
+    /// True if the delta shows that the model is working. The first delta of a service often
     /// contains only the role.
     fn holds_something(&self) -> bool {
         let thoughts = [&self.reasoning, &self.reasoning_content];

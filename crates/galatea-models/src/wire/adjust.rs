@@ -76,7 +76,7 @@ pub(crate) fn adjust(body: &mut Value, adjustments: &[Adjustment]) {
     }
 }
 
-/// Whether an adjustment would change this request.
+/// True if an adjustment would change this request.
 pub(crate) fn changes(body: &Value, adjustment: &Adjustment) -> bool {
     let mut adjusted = body.clone();
     adjust(&mut adjusted, std::slice::from_ref(adjustment));
@@ -122,7 +122,7 @@ fn message(list: &str, role: &str, text: &str) -> Value {
     json!({ "role": role, said_in(list): said })
 }
 
-/// Whether a message holds instructions.
+/// True if a message holds instructions.
 fn is_system(message: &Value) -> bool {
     matches!(message["role"].as_str(), Some("system" | "developer"))
 }
@@ -228,7 +228,7 @@ fn turns(body: &mut Value) {
     *messages = taken;
 }
 
-/// Whether a piece of a content is a picture.
+/// True if a piece of a content is a picture.
 fn is_picture(piece: &Value) -> bool {
     let named = piece["type"].as_str().is_some_and(|kind| kind.contains("image"));
     named || piece["inlineData"].is_object()

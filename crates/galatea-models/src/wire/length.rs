@@ -41,7 +41,7 @@ const RATE: &[&str] = &[
     "concurren",
 ];
 
-/// What is too long.
+/// The part that is too long.
 const WHAT: &[&str] = &[
     "context length",
     "context window",
@@ -113,7 +113,7 @@ const OTHER: &[&str] = &[
 const CODES: [&str; 3] =
     ["context_length_exceeded", "string_above_max_length", "exceed_context_size_error"];
 
-/// What a refusal says about length. `None` if it is about something else.
+/// The limit that a refusal names. `None` if it is about something else.
 pub(crate) fn hint(status: u16, code: Option<&str>, message: &str) -> Option<Hint> {
     if !matches!(status, 400 | 413 | 422 | 429 | 500) {
         return None;

@@ -99,7 +99,7 @@ fn identifier(code: &str) -> String {
         .collect()
 }
 
-/// Whether a message contains one of the phrases, ignoring case.
+/// True if a message contains one of the phrases, ignoring case.
 pub(crate) fn mentions(message: &str, phrases: &[&str]) -> bool {
     let message = message.to_lowercase();
     phrases.iter().any(|phrase| message.contains(phrase))

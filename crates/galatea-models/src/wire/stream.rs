@@ -29,20 +29,20 @@ const DRAIN: Duration = Duration::from_secs(2);
 pub(crate) trait Gather {
     /// Processes one frame and passes visible text to `on_text`.
     fn take(&mut self, frame: &str, on_text: &OnText<'_>) -> Result<Progress, Fail>;
-    /// Whether the answer is complete if the stream ends here without a final frame.
+    /// True if the answer is complete if the stream ends here without a final frame.
     fn complete(&self) -> bool;
-    /// What the service has counted so far.
+    /// Usage that the service has counted so far.
     fn usage(&self) -> Usage;
     /// Returns the answer.
     fn finish(self) -> TextAnswer;
 }
 
-/// What a frame means for the stream.
+/// The meaning of a frame for the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// A part of the answer; more frames follow.
     More,
-    /// Nothing of the answer, such as a heartbeat; more frames follow. A heartbeat comes from the
+    /// A frame without a part of the answer, such as a heartbeat; more follow. A heartbeat comes from the
     /// service and says nothing about its model, so it does not reset a timeout.
     Nothing,
     /// The last frame.

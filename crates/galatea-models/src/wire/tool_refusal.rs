@@ -38,7 +38,7 @@ pub(crate) const GOOGLE: &[&str] =
 /// Ollama, 400: `registry.ollama.ai/library/… does not support tools` (server/routes.go).
 pub(crate) const OLLAMA: &[&str] = &["does not support tools"];
 
-/// Whether a refusal is about tools. A status that says something else by itself, such as a refused
+/// True if a refusal is about tools. A status that says something else by itself, such as a refused
 /// key or a rate limit, is about that.
 pub(crate) fn refuses_tools(phrases: &[&str], status: u16, message: &str) -> bool {
     (400..=500).contains(&status)

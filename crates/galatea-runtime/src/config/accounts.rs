@@ -45,7 +45,7 @@ impl Policies {
         own.map(|own| own.suffix.clone()).unwrap_or_default()
     }
 
-    /// When one account answers.
+    /// The policy of one account.
     ///
     /// # Errors
     /// A setting that cannot be read.

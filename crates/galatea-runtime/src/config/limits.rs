@@ -1,4 +1,4 @@
-//! How busy rooms behave, how large turns get, how long things may take.
+//! Limits of busy rooms, of the size of turns, and of time.
 
 use galatea_core::{Result, Settings, Variable, sections::Section};
 use std::time::Duration;
@@ -9,12 +9,12 @@ use super::{
     EVALUATION_PAUSE_SECONDS, PROVIDERS_TOTAL_TIMEOUT_MS, TURN_TIMEOUT_SECONDS,
 };
 
-/// What happens to messages that arrive while an answer is being made.
+/// Treatment of messages that arrive while an answer is being made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BusyPolicy {
-    /// One answer to all that wait.
+    /// An answer to all that wait.
     Collect,
-    /// One answer per message.
+    /// An answer per message.
     Each,
     /// Start again with both.
     Interrupt,
@@ -22,7 +22,7 @@ pub enum BusyPolicy {
     Drop,
 }
 
-/// When an action that goes beyond its Room waits for the consent of the person who asked.
+/// Condition under which an action beyond its Room waits for the consent of the person who asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Confirmation {
     /// While other people's words are before the model.
@@ -33,14 +33,14 @@ pub enum Confirmation {
     Never,
 }
 
-/// How many tokens of earlier messages a prompt shows (`CONVERSATION_TOKENS`).
+/// Tokens of earlier messages that a prompt shows (`CONVERSATION_TOKENS`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConversationTokens {
     /// A quarter of the model's window, at most 3,000.
     ByWindow,
     /// So many, and at most a quarter of the window.
     Most(u64),
-    /// As many as there are: they may fill the window.
+    /// No limit: they may fill the window.
     Unlimited,
 }
 
@@ -74,9 +74,9 @@ pub struct Limits {
     pub turn: Duration,
     /// Age at which an answer expires.
     pub answer_ttl: Duration,
-    /// When actions wait for a confirmation.
+    /// Condition under which actions wait for a confirmation.
     pub confirmation: Confirmation,
-    /// How long they wait.
+    /// Time for which they wait.
     pub confirmation_life: Duration,
     /// An answer that may have arrived is sent again.
     pub resend_unsure: bool,

@@ -1,10 +1,8 @@
 //! The orchestrator: its agents, each with how far its start or stop has come.
 
 use galatea_core::{AgentId, ConnectorInfo, Error, Result, store::ProcessRole};
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use parking_lot::{Mutex, MutexGuard};
+use std::{collections::BTreeMap, sync::Arc};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -61,7 +59,7 @@ impl Orchestrator {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, BTreeMap<AgentId, Entry>> {
-        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
+        self.agents.lock()
     }
 }
 

@@ -5,11 +5,12 @@ mod recorded;
 mod respond;
 mod thinking;
 
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::VecDeque,
     io,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -288,7 +289,7 @@ impl<D: Dialect> Drop for ModelServer<D> {
 }
 
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 async fn handle<D: Dialect>(State(shared): State<Arc<Shared<D>>>, request: Request) -> Response {

@@ -209,7 +209,7 @@ fn innermost(found: BTreeSet<Adjustment>) -> Vec<Adjustment> {
     found.into_iter().filter(|one| !all.iter().any(|other| holds(one, other))).collect()
 }
 
-/// What a refusal of a role, of an order of messages, or of pictures demands.
+/// The adjustment that a refusal of a role, of an order of messages, or of pictures demands.
 fn of_roles(text: &str, sent: &Value) -> Vec<Adjustment> {
     let has = |phrases: &[&str]| phrases.iter().any(|phrase| text.contains(phrase));
     let works = |adjustment: &Adjustment| changes(sent, adjustment);
@@ -245,7 +245,7 @@ fn of_roles(text: &str, sent: &Value) -> Vec<Adjustment> {
     late.or(system).or(pictures).or_else(any).into_iter().collect()
 }
 
-/// Whether a text that names the system speaks of its messages, not of a "system" in general.
+/// True if a text that names the system speaks of its messages, not of a "system" in general.
 fn is_about_role(text: &str) -> bool {
     [
         "system role",
@@ -450,7 +450,7 @@ fn fields(sent: &Value, provider: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// What a refusal of a named field demands.
+/// The adjustment that a refusal of a named field demands.
 fn of_field(path: &[String], fields: &[Vec<String>], sent: &Value) -> Vec<Adjustment> {
     let Some(last) = path.last().map(|last| plain(last)) else { return Vec::new() };
     if matches!(last.as_str(), "system" | "systeminstruction" | "instructions" | "developer") {

@@ -17,7 +17,7 @@ use crate::wire::{
 /// Most characters of a service's words in an error's cause.
 const MOST_WORDS: usize = 200;
 
-/// What a status says by itself.
+/// The meaning of a status by itself.
 fn hint_of_status(status: u16) -> Option<Hint> {
     match status {
         401 => Some(Hint::BadKey),
@@ -47,7 +47,7 @@ fn charged(error: Error, usage: Usage) -> Error {
     }
 }
 
-/// What a refusal means. A 404 to a call that names no model, such as that for the list of models,
+/// The meaning of a refusal. A 404 to a call that names no model, such as that for the list of models,
 /// is about the address, whatever its words.
 fn meaning(status: u16, refusal: &Refusal, model: &str) -> Option<Hint> {
     let hint = refusal.hint.or_else(|| hint_of_status(status))?;
@@ -58,7 +58,7 @@ fn meaning(status: u16, refusal: &Refusal, model: &str) -> Option<Hint> {
 /// The fix of an answer that its limit cut off before the first word.
 const CUT_BEFORE_WORDS: &str = "raise TEXT_LARGE_MAX_TOKENS (TEXT_SMALL_MAX_TOKENS for the small model): the answer was cut before its first visible word";
 
-/// Whether an answer was empty because its limit cut it off before the first word.
+/// True if an answer was empty because its limit cut it off before the first word.
 pub(crate) fn was_cut_before_words(error: &Error) -> bool {
     error.code() == Some(codes::EMPTY) && error.fix() == Some(CUT_BEFORE_WORDS)
 }
@@ -146,7 +146,7 @@ impl Endpoint {
             cause.push(' ');
             cause.push_str(code);
         }
-        // What only the service can say belongs to what people read. Its other words may repeat
+        // People read what only the service can say. Its other words may repeat
         // what was sent, and stay in the log.
         if matches!(hint, None | Some(Hint::TooLong(_) | Hint::Withheld))
             && !refusal.message.is_empty()
@@ -259,7 +259,7 @@ impl Endpoint {
         }
     }
 
-    /// Where the setting was made that a refusal is about.
+    /// Origin of the setting that a refusal is about.
     fn setting_at_fault(&self, hint: Hint, model: &str) -> Option<String> {
         match hint {
             Hint::BadKey | Hint::NoMoney => {
