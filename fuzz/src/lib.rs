@@ -5,6 +5,8 @@
 //! starting from the files in `corpus/<target>/`. The test `corpus` runs the same files once in
 //! every test run. After a finding is fixed, its input is added there.
 
+#[cfg(test)]
+mod corpus;
 mod targets;
 
 use anyhow::{Context, Result};
@@ -18,7 +20,7 @@ pub struct Target {
     pub run: fn(&[u8]),
 }
 
-/// All targets, in the order in which CI runs them.
+/// All targets, in the order in which `cargo xtask fuzz` runs them.
 pub fn targets() -> &'static [Target] {
     targets::ALL
 }

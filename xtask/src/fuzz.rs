@@ -23,9 +23,6 @@ pub(crate) struct Fuzz {
     /// Targets that run at the same time
     #[arg(long, default_value_t = 2)]
     jobs: usize,
-    /// Print findings without failing
-    #[arg(long)]
-    warn: bool,
 }
 
 /// Compiler flags that libFuzzer needs: counters for every edge, and compared values.
@@ -45,17 +42,9 @@ const MEMORY: u32 = 1_024;
 /// Length limit of an input, in bytes.
 const LONGEST: u32 = 65_536;
 
-/// Runs the search. Fails if a target has a finding, unless it is only to warn.
+/// Runs the search. Fails if a target has a finding.
 pub(crate) fn run(root: &Path, fuzz: &Fuzz) -> Result<()> {
     let findings = search(root, fuzz)?;
-    if fuzz.warn {
-        for target in findings {
-            eprintln!(
-                "warning: {target} has a finding; `cargo xtask fuzz {target}` repeats the search"
-            );
-        }
-        return Ok(());
-    }
     if findings.is_empty() { Ok(()) } else { bail!("findings in {}", findings.join(", ")) }
 }
 

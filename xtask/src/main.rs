@@ -1,9 +1,10 @@
-//! Development commands of the project: `cargo xtask test | lint | ci | long | tidy | gen | advisories | scaffold
-//! | bench | soak | persona | matrix | chaos | cluster | fuzz | dist`. Progress goes to stderr. The exit code is 0 if
-//! everything passed.
+//! Development commands of the project. CI runs `test`, `lint` and `long`; the others run by their
+//! own names, such as `fuzz`, `scaffold`, `soak` and `canaries`. Progress goes to stderr. The exit
+//! code is 0 if everything passed.
 
 mod advisories;
 mod benched;
+mod binaries;
 mod chaos;
 mod ci;
 mod cluster;
@@ -34,9 +35,10 @@ enum Chore {
     Lint,
     /// What to run before a change is handed in: `test` and `lint`.
     Ci,
-    /// What CI runs after that: crash matrix, chaos, soak, cluster, canaries, fuzzing, a new
-    /// connector.
+    /// What CI runs after that: crash matrix, chaos, cluster.
     Long,
+    /// 100,000 searches from every place for what other places hold.
+    Canaries(long::Canaries),
     /// A crash at every kill point, on every platform and database.
     Matrix,
     /// Feeds every reader of strangers' bytes with mutated ones, guided by coverage.
@@ -88,6 +90,7 @@ fn run(chore: &Chore) -> Result<()> {
         Chore::Ci => ci::run(&root),
         Chore::Long => long::run(&root),
         Chore::Matrix => long::matrix(&root),
+        Chore::Canaries(canaries) => long::canaries(&root, canaries),
         Chore::Fuzz(fuzz) => fuzz::run(&root, fuzz),
         Chore::Advisories(advisories) => advisories::run(&root, advisories),
         Chore::Tidy => tidy::run(&root),

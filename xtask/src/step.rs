@@ -11,12 +11,12 @@ use std::{
 use crate::cargo;
 
 /// Runs one step and prints its duration.
-pub fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
+pub fn step<T>(name: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
     eprintln!("--- {name}");
     let begun = Instant::now();
-    work().with_context(|| format!("{name} failed"))?;
+    let made = work().with_context(|| format!("{name} failed"))?;
     eprintln!("--- {name}: passed in {:.1} s", begun.elapsed().as_secs_f32());
-    Ok(())
+    Ok(made)
 }
 
 /// Runs a command. An exit code other than 0 is an error.

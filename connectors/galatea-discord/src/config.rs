@@ -1,19 +1,11 @@
 //! Settings of the Discord connector. The variables have elizaOS's names.
 
-use galatea_core::{
-    Account, Connector, ConnectorConfig, Encoder, Encoding, ExposeSecret, Host, KnownAccount,
-    Result, SecretString, SendHandler, Settings, Source, Variable, character::Explanation,
-};
+use galatea_core::{Account, ExposeSecret, Result, SecretString, Settings, Variable};
 use galatea_http::{Origins, address};
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 use url::Url;
 
-use crate::{
-    connector::DiscordConnector,
-    decode::is_interaction,
-    encode,
-    error::{self, codes},
-};
+use crate::error::{self, codes};
 
 const TOKEN: Variable =
     Variable::new("DISCORD_API_TOKEN", "the token from the application's Bot page")
@@ -73,16 +65,16 @@ pub struct DiscordConfig {
     pub api_root: Url,
     /// A page about this bot.
     pub bot_url: Option<Url>,
-    /// How long the gateway may be silent.
+    /// Time for which the gateway may be silent.
     pub patience: Patience,
     /// Applications that post people's messages again under another name.
     pub proxies: Vec<u64>,
-    /// Where token and address were set, for messages.
+    /// Places where token and address were set, for messages.
     pub(crate) origins: Origins,
 }
 
-/// How long the gateway may be silent at each step before the connection counts as deaf. Discord
-/// names none of these times.
+/// Time for which the gateway may be silent at each step before the connection counts as deaf.
+/// Discord names none of these times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Patience {
     /// From the connection to its greeting (HELLO).
@@ -117,7 +109,7 @@ fn default_root() -> Url {
     Url::parse("https://discord.com").expect("a valid address")
 }
 
-/// Whether an address is Discord's own. Only its tokens have a known form.
+/// True if an address is Discord's own. Only its tokens have a known form.
 fn is_discords(root: &Url) -> bool {
     root.host_str().is_some_and(|host| {
         ["discord.com", "discordapp.com"].iter().any(|own| {
@@ -193,7 +185,7 @@ impl DiscordConfig {
     }
 }
 
-/// What was pasted instead of a token, if that is certain on every server.
+/// Text that was pasted instead of a token, if that is certain on every server.
 fn mistaken(token: &str) -> Option<&'static str> {
     if token.len() > 4 && token.get(..4).is_some_and(|p| p.eq_ignore_ascii_case("bot ")) {
         Some("it begins with the word Bot, which is not part of it")
@@ -219,23 +211,23 @@ fn mistaken_for_a_form(token: &str) -> Option<&'static str> {
     }
 }
 
-impl ConnectorConfig for DiscordConfig {
-    const SOURCE: Source = crate::SOURCE;
-    const VARIABLES: &'static [Variable] = &[
-        TOKEN,
-        APPLICATION,
-        API_ROOT,
-        BOT_URL,
-        CHANNELS,
-        LISTEN,
-        IGNORE_BOTS,
-        IGNORE_DIRECT,
-        ONLY_MENTIONS,
-        PROXIES,
-    ];
-    const PAGES: &'static [Explanation] = error::PAGES;
+/// Every setting of the connector.
+pub(crate) const VARIABLES: &[Variable] = &[
+    TOKEN,
+    APPLICATION,
+    API_ROOT,
+    BOT_URL,
+    CHANNELS,
+    LISTEN,
+    IGNORE_BOTS,
+    IGNORE_DIRECT,
+    ONLY_MENTIONS,
+    PROXIES,
+];
 
-    fn from_settings(settings: &Settings) -> Result<Option<Self>> {
+impl DiscordConfig {
+    /// Reads the settings; none without a token.
+    pub(crate) fn read(settings: &Settings) -> Result<Option<Self>> {
         let Some(token) = settings.secret(&TOKEN) else { return Ok(None) };
         let mut config = Self::new(token);
         config.origins = Origins::read(
@@ -261,51 +253,28 @@ impl ConnectorConfig for DiscordConfig {
         }
         Ok(Some(config))
     }
-
-    /// Translates elizaOS's switches into settings of the runtime's gate, which applies them and
-    /// explains their effect.
-    fn policy(settings: &Settings) -> Result<Vec<(&'static str, String)>> {
-        let mut policy = Vec::new();
-        if let Some(channels) = settings.list(&CHANNELS)?.filter(|list| !list.is_empty()) {
-            policy.push(("DISCORD_ALLOWED_CHATS", channels.join(",")));
-        }
-        if let Some(channels) = settings.list(&LISTEN)?.filter(|list| !list.is_empty()) {
-            policy.push(("DISCORD_LISTEN_CHATS", channels.join(",")));
-        }
-        if settings.find(&IGNORE_BOTS).is_some() {
-            policy.push(("DISCORD_ALLOW_BOTS", (!settings.flag(&IGNORE_BOTS)?).to_string()));
-        }
-        if settings.flag(&IGNORE_DIRECT)? {
-            policy.push(("DISCORD_DM_POLICY", "disabled".to_owned()));
-        }
-        if settings.flag(&ONLY_MENTIONS)? {
-            policy.push(("DISCORD_GROUP_POLICY", "mention,reply".to_owned()));
-        }
-        Ok(policy)
-    }
-
-    fn is_person_id(text: &str) -> bool {
-        galatea_core::people::is_number(text)
-    }
-
-    fn encoder(_: &Settings, account: &KnownAccount) -> Result<Option<Arc<dyn SendHandler>>> {
-        let encoding = Encoding { encode: Box::new(encode::encode), awaits: is_interaction };
-        Ok(Some(Arc::new(Encoder::new(account, encoding))))
-    }
-
-    fn build(self, host: &Host) -> Result<Arc<dyn Connector>> {
-        Ok(Arc::new(self.connector(host)?))
-    }
 }
 
-impl DiscordConfig {
-    /// Builds the connector like [`ConnectorConfig::build`], but returns the concrete type.
-    ///
-    /// # Errors
-    /// `Invalid` for a malformed token; `Unexpected` if the HTTP client cannot be built.
-    pub fn connector(self, host: &Host) -> Result<DiscordConnector> {
-        DiscordConnector::new(self, host)
+/// Translates elizaOS's switches into settings of the runtime's gate, which applies them and
+/// explains their effect.
+pub(crate) fn policy(settings: &Settings) -> Result<Vec<(&'static str, String)>> {
+    let mut policy = Vec::new();
+    if let Some(channels) = settings.list(&CHANNELS)?.filter(|list| !list.is_empty()) {
+        policy.push(("DISCORD_ALLOWED_CHATS", channels.join(",")));
     }
+    if let Some(channels) = settings.list(&LISTEN)?.filter(|list| !list.is_empty()) {
+        policy.push(("DISCORD_LISTEN_CHATS", channels.join(",")));
+    }
+    if settings.find(&IGNORE_BOTS).is_some() {
+        policy.push(("DISCORD_ALLOW_BOTS", (!settings.flag(&IGNORE_BOTS)?).to_string()));
+    }
+    if settings.flag(&IGNORE_DIRECT)? {
+        policy.push(("DISCORD_DM_POLICY", "disabled".to_owned()));
+    }
+    if settings.flag(&ONLY_MENTIONS)? {
+        policy.push(("DISCORD_GROUP_POLICY", "mention,reply".to_owned()));
+    }
+    Ok(policy)
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! The Discord connector: start-up checks, gateway intents and the shards.
 
+mod build;
 mod check;
 mod commands;
+mod invite;
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -24,22 +26,19 @@ use url::Url;
 use crate::{
     SOURCE,
     config::DiscordConfig,
-    decode::{
-        Me,
-        directory::{Directory, id},
-    },
+    decode::{Me, directory::Directory, raw::id},
     encode::MAX_TEXT,
     error::codes,
     receive::{
-        Intake,
+        ShardIntake,
+        fleet::Fleet,
         quota::{Quota, StartLimit},
-        restore_asked,
-        shard::{self, Fleet},
+        restore_asked, shard,
         shard_health::ShardHealth,
     },
     send::{
         DiscordSender,
-        api::{Api, Call},
+        api::{Call, DiscordApi},
         send_state::SendState,
     },
 };
@@ -75,7 +74,7 @@ fn user_agent(page: Option<&Url>, bot: Option<u64>) -> String {
 pub struct DiscordConnector {
     info: ConnectorInfo,
     config: DiscordConfig,
-    api: Api,
+    api: DiscordApi,
     send_state: Arc<SendState>,
     sender: Arc<DiscordSender>,
     directory: Arc<Directory>,
@@ -116,7 +115,7 @@ impl DiscordConnector {
         let account = config.account()?;
         let known = config.bot_id();
         let agent = user_agent(config.bot_url.as_ref(), known);
-        let api = Api::new(&config, agent, host.clock.clone())?;
+        let api = DiscordApi::new(&config, agent, host.clock.clone())?;
         let id = Arc::new(known.map_or_else(OnceLock::new, OnceLock::from));
         let send_state = Arc::new(SendState::default());
         let directory = Arc::new(Directory::default());
@@ -245,7 +244,7 @@ impl DiscordConnector {
         let lacking = (application.flags & CONTENT == 0).then_some(NO_CONTENT);
         self.directory.set_reads_content(application.flags & CONTENT != 0);
         let name = me.name.clone();
-        let intake = Intake::new(
+        let intake = ShardIntake::new(
             self.api.clone(),
             self.send_state.clone(),
             self.directory.clone(),
@@ -258,7 +257,7 @@ impl DiscordConnector {
             name,
             shards,
             lacking,
-            (application.approximate_guild_count, check::invite(application.id)),
+            (application.approximate_guild_count, invite(application.id)),
         ));
         let intents = intents(application.flags).bits();
         let fleet = Fleet {

@@ -36,19 +36,3 @@ pub(crate) fn time_of(snowflake: u64) -> galatea_core::Timestamp {
 pub(crate) fn snowflake_at(at: galatea_core::Timestamp) -> u64 {
     u64::try_from(at.0.saturating_sub(EPOCH)).unwrap_or(0) << 22
 }
-
-/// Parses an id. `what` names it in the error.
-///
-/// # Errors
-/// `Invalid` for a malformed id or 0.
-pub(crate) fn snowflake(
-    id: &galatea_core::RemoteId,
-    what: &'static str,
-) -> galatea_core::Result<u64> {
-    id.as_str().parse().ok().filter(|n| *n > 0).ok_or_else(|| {
-        galatea_core::Error::invalid("not an id of Discord")
-            .with_code(error::codes::INVALID)
-            .with("of", what)
-            .with("id", galatea_http::shorten(id.as_str(), 40))
-    })
-}

@@ -3,20 +3,12 @@
 #[cfg(test)]
 mod tests;
 
-use galatea_core::{
-    Account, Connector, ConnectorConfig, Encoder, Encoding, Error, ExposeSecret, Host,
-    KnownAccount, Result, SecretString, SendHandler, Settings, Source, Variable,
-    character::Explanation,
-};
+use galatea_core::{Account, Error, ExposeSecret, Result, SecretString, Settings, Variable};
 use galatea_http::{Origins, address};
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, time::Duration};
 use url::Url;
 
-use crate::{
-    connector::TelegramConnector,
-    encode,
-    error::{self, codes},
-};
+use crate::error::{self, codes};
 
 const TOKEN: Variable =
     Variable::new("TELEGRAM_BOT_TOKEN", "the token @BotFather gave for the bot")
@@ -193,21 +185,21 @@ impl TelegramConfig {
     }
 }
 
-impl ConnectorConfig for TelegramConfig {
-    const SOURCE: Source = crate::SOURCE;
-    const VARIABLES: &'static [Variable] = &[
-        TOKEN,
-        API_ROOT,
-        MODE,
-        WEBHOOK_URL,
-        WEBHOOK_LISTEN,
-        WEBHOOK_SECRET,
-        DROP_PENDING,
-        POLL_TIMEOUT,
-    ];
-    const PAGES: &'static [Explanation] = error::PAGES;
+/// Every setting of the connector.
+pub(crate) const VARIABLES: &[Variable] = &[
+    TOKEN,
+    API_ROOT,
+    MODE,
+    WEBHOOK_URL,
+    WEBHOOK_LISTEN,
+    WEBHOOK_SECRET,
+    DROP_PENDING,
+    POLL_TIMEOUT,
+];
 
-    fn from_settings(settings: &Settings) -> Result<Option<Self>> {
+impl TelegramConfig {
+    /// Reads the settings; none without a token.
+    pub(crate) fn read(settings: &Settings) -> Result<Option<Self>> {
         let Some(token) = settings.secret(&TOKEN) else { return Ok(None) };
         let mut config = Self::new(token);
         config.origins = Origins::read(
@@ -256,30 +248,5 @@ impl ConnectorConfig for TelegramConfig {
         settings.list(&ALLOWED_CHATS)?;
         config.validate()?;
         Ok(Some(config))
-    }
-
-    fn is_person_id(text: &str) -> bool {
-        galatea_core::people::is_number(text)
-    }
-
-    fn encoder(_: &Settings, account: &KnownAccount) -> Result<Option<Arc<dyn SendHandler>>> {
-        let encoding = Encoding { encode: Box::new(encode::encode), awaits: |_| false };
-        Ok(Some(Arc::new(Encoder::new(account, encoding))))
-    }
-
-    fn build(self, host: &Host) -> Result<Arc<dyn Connector>> {
-        Ok(Arc::new(self.connector(host)?))
-    }
-}
-
-impl TelegramConfig {
-    /// Builds the connector like [`ConnectorConfig::build`], but returns the concrete type.
-    ///
-    /// # Errors
-    /// `Invalid` for invalid or contradictory settings; `Unexpected` if the HTTP client cannot be
-    /// built.
-    pub fn connector(self, host: &Host) -> Result<TelegramConnector> {
-        self.validate()?;
-        TelegramConnector::new(self, host)
     }
 }

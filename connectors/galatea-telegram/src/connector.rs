@@ -1,6 +1,8 @@
 //! The Telegram connector: start-up checks, the command menu, and the choice between polling and
 //! webhook.
 
+mod build;
+
 use async_trait::async_trait;
 use bytes::Bytes;
 use galatea_core::{
@@ -21,18 +23,18 @@ use url::Url;
 use crate::{
     SOURCE,
     config::{Mode, TelegramConfig},
-    decode::Me,
+    decode::{ALLOWED, Me},
     encode::MAX_TEXT,
     error::codes,
-    receive::{ALLOWED, Intake, poll, webhook},
+    receive::{UpdateIntake, poll, webhook},
     send::{
         TelegramSender,
-        api::{Api, Myself, Webhook},
+        api::{BotApi, Myself, Webhook},
         chat_state::ChatState,
     },
 };
 
-/// What privacy mode means and how to change it, for `check` and the health report.
+/// Meaning of privacy mode and the way to change it, for `check` and the health report.
 const PRIVACY: &str = "privacy mode is on: in groups it sees commands, replies and @mentions only";
 const PRIVACY_FIX: &str = "fine for a helper; to change: @BotFather → /setprivacy → Disable, then remove and re-add the bot to each group";
 
@@ -40,7 +42,7 @@ const PRIVACY_FIX: &str = "fine for a helper; to change: @BotFather → /setpriv
 pub struct TelegramConnector {
     info: ConnectorInfo,
     config: TelegramConfig,
-    api: Api,
+    api: BotApi,
     chat_state: Arc<ChatState>,
     sender: Arc<TelegramSender>,
     /// The account's own folder.
@@ -61,7 +63,7 @@ impl fmt::Debug for TelegramConnector {
 impl TelegramConnector {
     pub(crate) fn new(config: TelegramConfig, host: &Host) -> Result<Self> {
         let account = config.account()?;
-        let api = Api::new(&config, host.clock.clone())?;
+        let api = BotApi::new(&config, host.clock.clone())?;
         let chat_state = Arc::new(ChatState::default());
         let sender = Arc::new(TelegramSender::new(api.clone(), chat_state.clone(), &host.data_dir));
         let capabilities = Capabilities {
@@ -136,14 +138,14 @@ impl TelegramConnector {
         Ok(me)
     }
 
-    /// Whether the webhook was set by this connector.
+    /// True if the webhook was set by this connector.
     fn is_ours(&self, found: &Webhook) -> bool {
         let same = |url: &str| Url::parse(url).ok() == Url::parse(&found.url).ok();
         self.config.webhook_url.as_ref().is_some_and(|u| same(u.as_str()))
             || self.kept_webhook(&found.url).url().is_some_and(same)
     }
 
-    /// What earlier runs stored of the webhook with this address.
+    /// State of the webhook with this address from earlier runs.
     fn kept_webhook(&self, address: &str) -> webhook::Keep {
         webhook::Keep::open(&self.folder, &self.data_dir, address)
     }
@@ -177,7 +179,7 @@ impl TelegramConnector {
         }
     }
 
-    async fn webhook(&self, intake: Intake, up: Health) -> Result<()> {
+    async fn webhook(&self, intake: UpdateIntake, up: Health) -> Result<()> {
         let address = self.config.webhook_url.clone().ok_or_else(|| {
             Error::invalid("webhook mode needs TELEGRAM_WEBHOOK_URL").with_code(codes::WEBHOOK)
         })?;
@@ -328,7 +330,7 @@ impl Connector for TelegramConnector {
         let me = Arc::new(Me { id: me.id, user_name: me.username });
         // Stops background tasks when this run ends, whatever the reason.
         let inner = stop.child_token();
-        let intake = Intake::new(
+        let intake = UpdateIntake::new(
             self.api.clone(),
             self.chat_state.clone(),
             me,

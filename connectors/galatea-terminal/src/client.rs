@@ -29,7 +29,7 @@ pub struct TerminalClient {
     shown: HashSet<String>,
 }
 
-/// What a client receives.
+/// Frame that a client receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
     /// A `say` is stored durably.
@@ -48,7 +48,7 @@ pub enum Heard {
     Refused {
         /// Stable code.
         code: String,
-        /// What happened.
+        /// The event.
         message: String,
         /// The next action.
         fix: Option<String>,
@@ -75,7 +75,7 @@ impl TerminalClient {
                 Some(ToClient::Hello { v: VERSION, agent, agent_id }) => {
                     (printable(&agent), agent_id)
                 }
-                Some(ToClient::Hello { v, .. }) => return Err(error::wrong_version(v)),
+                Some(ToClient::Hello { v, .. }) => return Err(error::wrong_version(VERSION, v)),
                 Some(ToClient::Error { code, message, fix, .. }) => {
                     return Err(error::received(&code, message, fix));
                 }

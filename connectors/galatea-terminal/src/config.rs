@@ -1,14 +1,10 @@
 //! Reads the terminal connector's config from the agent's settings.
 
-use galatea_core::{
-    Connector, ConnectorConfig, Host, Result, Settings, Source, Variable, character::Explanation,
-};
-use std::{path::PathBuf, sync::Arc};
+use galatea_core::{Result, Settings, Variable};
+use std::path::PathBuf;
 
-use crate::{
-    connector::{SOCKET_FILE, Terminal},
-    error,
-};
+/// Name of the socket's file in the connector's data folder.
+pub const SOCKET_FILE: &str = "terminal.sock";
 
 const ENABLED: Variable = Variable::new(
     "TERMINAL_ENABLED",
@@ -21,19 +17,19 @@ const SOCKET: Variable = Variable::new(
 )
 .or(SOCKET_FILE);
 
-/// Where the terminal connector listens.
+/// Place where the terminal connector listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     /// Path of the socket; a relative one is taken from the connector's data folder.
     pub socket: PathBuf,
 }
 
-impl ConnectorConfig for Config {
-    const SOURCE: Source = crate::SOURCE;
-    const VARIABLES: &'static [Variable] = &[ENABLED, SOCKET];
-    const PAGES: &'static [Explanation] = error::PAGES;
+/// Every setting of the connector.
+pub(crate) const VARIABLES: &[Variable] = &[ENABLED, SOCKET];
 
-    fn from_settings(settings: &Settings) -> Result<Option<Self>> {
+impl Config {
+    /// Reads the settings; none when the terminal is switched off.
+    pub(crate) fn read(settings: &Settings) -> Result<Option<Self>> {
         if !settings.flag(&ENABLED)? {
             return Ok(None);
         }
@@ -43,10 +39,6 @@ impl ConnectorConfig for Config {
         }
         Ok(Some(Self { socket: socket.into() }))
     }
-
-    fn build(self, host: &Host) -> Result<Arc<dyn Connector>> {
-        Ok(Arc::new(Terminal::new(host, host.data_dir.join(self.socket))))
-    }
 }
 
 #[cfg(test)]
@@ -55,23 +47,22 @@ mod tests {
 
     #[test]
     fn on_by_default_and_switched_off_by_the_flag() {
-        let on = Config::from_settings(&Settings::default()).unwrap().unwrap();
+        let on = Config::read(&Settings::default()).unwrap().unwrap();
         assert_eq!(on.socket, PathBuf::from(SOCKET_FILE));
         assert_eq!(
-            Config::from_settings(&Settings::from_pairs([("TERMINAL_ENABLED", "no")])).unwrap(),
+            Config::read(&Settings::from_pairs([("TERMINAL_ENABLED", "no")])).unwrap(),
             None
         );
-        let moved =
-            Config::from_settings(&Settings::from_pairs([("TERMINAL_SOCKET", "/run/t.sock")]))
-                .unwrap()
-                .unwrap();
+        let moved = Config::read(&Settings::from_pairs([("TERMINAL_SOCKET", "/run/t.sock")]))
+            .unwrap()
+            .unwrap();
         assert_eq!(moved.socket, PathBuf::from("/run/t.sock"));
     }
 
     #[test]
     fn nonsense_is_refused_with_its_place() {
-        let error = Config::from_settings(&Settings::from_pairs([("TERMINAL_ENABLED", "maybe")]))
-            .unwrap_err();
+        let error =
+            Config::read(&Settings::from_pairs([("TERMINAL_ENABLED", "maybe")])).unwrap_err();
         assert!(error.to_string().contains("environment"), "{error}");
     }
 }

@@ -2,16 +2,30 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Account, Capabilities, Connector, ConnectorInfo, Finding, Gateway, Host, ReadBack, Result,
-    TextUnit,
+    Account, Capabilities, Connector, ConnectorConfig, ConnectorInfo, Finding, Gateway, Host,
+    ReadBack, Result, Settings, Source, TextUnit, Variable, character::Explanation,
 };
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
-use crate::error;
+use crate::{
+    config::{self, Config},
+    error,
+};
 
-/// Default name of the socket within the data folder.
-pub const SOCKET_FILE: &str = "terminal.sock";
+impl ConnectorConfig for Config {
+    const SOURCE: Source = crate::SOURCE;
+    const VARIABLES: &'static [Variable] = config::VARIABLES;
+    const PAGES: &'static [Explanation] = error::PAGES;
+
+    fn from_settings(settings: &Settings) -> Result<Option<Self>> {
+        Self::read(settings)
+    }
+
+    fn build(self, host: &Host) -> Result<Arc<dyn Connector>> {
+        Ok(Arc::new(Terminal::new(host, host.data_dir.join(self.socket))))
+    }
+}
 
 /// The terminal connector of one agent.
 pub(crate) struct Terminal {

@@ -7,7 +7,7 @@ use galatea_core::{
     Result, split::fenced,
 };
 
-use crate::{MAX_TEXT, error, frame::Part};
+use crate::{MAX_TEXT, error, frame::MessagePart};
 
 /// Renders and splits a message. `agent` derives the memory id of the answered message from its
 /// platform id.
@@ -44,8 +44,12 @@ fn encode_parts(
         .into_iter()
         .enumerate()
         .map(|(i, piece)| {
-            let part =
-                Part { text: piece, label: label.clone(), in_reply_to, last: i + 1 == count };
+            let part = MessagePart {
+                text: piece,
+                label: label.clone(),
+                in_reply_to,
+                last: i + 1 == count,
+            };
             serde_json::to_value(part)
                 .map(Encoded)
                 .map_err(|e| Error::unexpected("a message cannot be encoded").with_source(e))
@@ -114,7 +118,7 @@ mod tests {
         AgentIdentity::new(None, "Eliza")
     }
 
-    fn message(content: Content) -> Vec<Part> {
+    fn message(content: Content) -> Vec<MessagePart> {
         let outgoing =
             Outgoing::Message { content, reply_to: Some(RemoteId::new("terminal-maria/a-1")) };
         encode(&agent(), &outgoing)
@@ -131,7 +135,7 @@ mod tests {
         let parts = message(content);
         assert_eq!(
             parts,
-            [Part {
+            [MessagePart {
                 text: "Hello.".into(),
                 label: Some("Offline script, not AI".into()),
                 in_reply_to: Some(MemoryId(agent().swizzle("terminal-maria/a-1"))),

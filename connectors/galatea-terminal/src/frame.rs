@@ -71,7 +71,7 @@ pub enum ToClient {
     Error {
         /// Stable code.
         code: String,
-        /// What happened.
+        /// The event.
         message: String,
         /// The next action.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,7 +82,7 @@ pub enum ToClient {
     },
 }
 
-/// One part of a message of the agent.
+/// A part of a message of the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Message {
     /// Idempotency key; the same for every attempt.
@@ -91,13 +91,13 @@ pub struct Message {
     pub turn: TurnId,
     /// The part itself.
     #[serde(flatten)]
-    pub part: Part,
+    pub part: MessagePart,
 }
 
 /// The platform's encoding of one part: the content of [`crate::frame::Message`] besides its key
 /// and turn.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Part {
+pub struct MessagePart {
     /// Plain text or Markdown, free of control characters other than line break and tab.
     pub text: String,
     /// Label to show with the answer, such as `Offline script, not AI`.
@@ -139,7 +139,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
                 None => (chunk.len(), false),
             };
             if self.line.len() + taken > MAX_LINE {
-                return Err(error::line_too_long());
+                return Err(error::line_too_long(MAX_LINE));
             }
             self.line.extend_from_slice(&chunk[..taken]);
             self.reader.consume(taken);

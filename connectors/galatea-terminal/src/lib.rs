@@ -17,8 +17,7 @@ mod send;
 
 #[cfg(unix)]
 pub use client::{Heard, TerminalClient};
-pub use config::Config;
-pub use connector::SOCKET_FILE;
+pub use config::{Config, SOCKET_FILE};
 pub use decode::{MAX_NAME, MAX_TEXT, check_name};
 pub use encode::printable;
 

@@ -33,7 +33,7 @@ const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pause after the system failed to accept a connection, usually for lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
-/// How long conversations stay open after `stop`, so that answers in progress still arrive:
+/// Time for which conversations stay open after `stop`, so that answers in progress still arrive:
 /// somewhat longer than the longest drain.
 const FAREWELL: Duration = Duration::from_secs(30);
 
@@ -58,7 +58,7 @@ pub(crate) async fn run(
     let _remove = Remove(socket.to_owned());
     gateway.report(Health::Up { detail: format!("listening on {}", socket.display()) });
     let intake = Arc::new(RwLock::new(Intake::Open));
-    let session = Session {
+    let session = ClientSession {
         agent_name: agent_name.into(),
         agent: gateway.agent().clone(),
         gateway,
@@ -98,7 +98,7 @@ impl Drop for Remove {
     }
 }
 
-/// Whether a process answers on this socket.
+/// True if a process answers on this socket.
 pub(crate) async fn answers(socket: &Path) -> Result<bool> {
     match tokio::fs::symlink_metadata(socket).await {
         Ok(found) if found.file_type().is_socket() => Ok(UnixStream::connect(socket).await.is_ok()),
@@ -131,7 +131,7 @@ async fn listen(socket: &Path) -> Result<UnixListener> {
 
 /// State shared by all conversations.
 #[derive(Clone)]
-struct Session {
+struct ClientSession {
     agent: AgentIdentity,
     agent_name: Arc<str>,
     gateway: Gateway,
@@ -147,7 +147,7 @@ enum Intake {
     Closed,
 }
 
-impl Session {
+impl ClientSession {
     async fn serve(self, stream: UnixStream, stop: CancellationToken) {
         // Some systems do not check write permission on the socket's file (unix(7)), so the peer's
         // user id is checked as well.
@@ -195,7 +195,7 @@ impl Session {
         let Some(hello) = hello else { return Ok(()) };
         let name = match frame::parse(&hello)? {
             FromClient::Hello { v: VERSION, name } => name,
-            FromClient::Hello { v, .. } => return Err(error::wrong_version(v)),
+            FromClient::Hello { v, .. } => return Err(error::wrong_version(VERSION, v)),
             _ => return Err(error::expected_hello()),
         };
         check_name(&name)?;

@@ -29,13 +29,13 @@ pub(crate) const QUEUE: usize = 64;
 
 /// The connected clients. Cheap to clone.
 #[derive(Clone, Default)]
-pub(crate) struct Clients(Arc<Mutex<State>>);
+pub(crate) struct Clients(Arc<Mutex<OpenClients>>);
 
 #[derive(Default)]
-struct State {
+struct OpenClients {
     next: u64,
     clients: HashMap<u64, Client>,
-    waiting: HashMap<String, Waiting>,
+    waiting: HashMap<String, WaitingPart>,
     confirmed: HashSet<String>,
     order: VecDeque<String>,
 }
@@ -47,13 +47,13 @@ struct Client {
 
 /// A message that was given to some clients and that none has confirmed. Dropping it tells the
 /// sender that all of them left.
-struct Waiting {
+struct WaitingPart {
     clients: HashSet<u64>,
     done: oneshot::Sender<()>,
 }
 
 impl Clients {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, OpenClients> {
         // A poisoned state is consistent: no change to it can panic halfway.
         self.0.lock()
     }
@@ -102,7 +102,7 @@ impl Clients {
     }
 
     /// Queues a frame for every client of this name; returns the ids of those that accepted it.
-    fn give(state: &State, name: &str, frame: &ToClient) -> HashSet<u64> {
+    fn give(state: &OpenClients, name: &str, frame: &ToClient) -> HashSet<u64> {
         state
             .clients
             .iter()
@@ -119,7 +119,7 @@ impl Clients {
             return Err(error::no_client());
         }
         let (done, shown) = oneshot::channel();
-        state.waiting.insert(key, Waiting { clients, done });
+        state.waiting.insert(key, WaitingPart { clients, done });
         Ok(shown)
     }
 

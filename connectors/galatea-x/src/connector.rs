@@ -1,6 +1,8 @@
 //! The X connector: builds its parts from the settings, checks the account, and runs the tasks that
 //! receive mentions and schedule posts.
 
+mod build;
+
 use async_trait::async_trait;
 use galatea_core::{
     Account, BrowserLogin, Capabilities, Connector, ConnectorInfo, Error, Finding, Gateway, Host,
@@ -16,10 +18,10 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     SOURCE,
     config::{Credentials, HASHED, Tier, XConfig},
-    decode::{Me, number},
+    decode::{Me, snowflake::number},
     encode::MAX_WEIGHT,
     error::{codes, read_only},
-    receive::{Intake, poll, posts},
+    receive::{PostIntake, poll, posts},
     send::{
         XSender,
         api::{self, Api},
@@ -30,7 +32,7 @@ use crate::{
             oauth2::{App, Session, login_needed},
             tokens::TokenFile,
         },
-        budget::Budget,
+        budget::DailyBudget,
         calls,
     },
 };
@@ -124,7 +126,8 @@ impl XConnector {
             read_back: ReadBack::Find,
             public: true,
         };
-        let budget = Budget::open(config.daily_limit, folder.join("spent.json"), clock.clone());
+        let budget =
+            DailyBudget::open(config.daily_limit, folder.join("spent.json"), clock.clone());
         let api = Arc::new(Api::new(api::client(clock.clone())?, &config, auth, budget, clock));
         let me = Arc::new(known.map_or_else(OnceLock::new, OnceLock::from));
         let config = Arc::new(config);
@@ -181,7 +184,7 @@ impl XConnector {
         Ok(self.me.get_or_init(|| me).clone())
     }
 
-    /// Whether an account is the one of the credentials, as far as they tell which one it is.
+    /// True if an account is the one of the credentials, as far as they tell which one it is.
     fn is_ours(&self, me: &Me) -> bool {
         let configured = &self.info.account.0;
         configured.starts_with(HASHED) || me.id.to_string() == *configured
@@ -297,7 +300,7 @@ impl Connector for XConnector {
         // Cancels both receiving tasks when this run ends for any reason.
         let inner = stop.child_token();
         let _guard = inner.clone().drop_guard();
-        let intake = Intake::new(
+        let intake = PostIntake::new(
             self.api.clone(),
             self.config.clone(),
             self.sender.journal.clone(),

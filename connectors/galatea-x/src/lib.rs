@@ -15,11 +15,13 @@ pub mod fuzz;
 mod receive;
 mod send;
 
-pub use config::{Credentials, PollPace, Posting, Quiet, Tier, XConfig};
+pub use config::{
+    Credentials, PollPace, Posting, Quiet, Tier, XConfig,
+    prices::{Prices, Usd},
+};
 pub use connector::XConnector;
 pub use decode::parse_link;
 pub use encode::weight;
-pub use send::{Prices, Usd};
 
 /// The source of this connector's events and accounts.
 pub(crate) const SOURCE: galatea_core::Source = galatea_core::Source::new(SOURCE_NAME);

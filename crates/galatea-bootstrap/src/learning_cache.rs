@@ -21,23 +21,23 @@ use std::{
 };
 
 use crate::{
-    evaluators::ReflectionCursor,
     fact::{plain, view},
+    reflection_cursor::ReflectionCursor,
 };
 
 /// Entries in a cache before it is cleared and filled again: about a megabyte.
 const ROOMS: usize = 20_000;
-/// How long a room is taken to see no facts. Another process may learn a fact of its World.
+/// Time for which a room is taken to see no facts. Another process may learn a fact of its World.
 const UNKNOWN: Duration = Duration::from_secs(60);
 /// Newest facts of a room that are read for the names of their people: as many as a search returns.
 const SUBJECTS: u32 = MOST_RECALLED;
-/// How long these names are kept. Facts that another process learns count with this delay.
+/// Time for which these names are kept. Facts that another process learns count with this delay.
 const NAMED: Duration = Duration::from_secs(300);
 /// Rooms whose names are kept before they are cleared: 16 MiB at most.
 const NAMED_ROOMS: usize = 1_000;
 /// Names of people of all Worlds that are kept before they are cleared: some 10 MiB.
 const MENTIONED: usize = 50_000;
-/// How long profiles are taken to be as new as their facts.
+/// Time for which profiles are taken to be as new as their facts.
 const PROFILED: Duration = Duration::from_secs(3_600);
 
 /// Key of the store's note that an agent has relationships.
@@ -47,10 +47,11 @@ const TIED: &str = "relationships";
 type LastCursor = Option<Arc<ReflectionCursor>>;
 /// The people of whom a room sees facts, with their names.
 type Subjects = Arc<Vec<(EntityId, String)>>;
-/// When the people of a room's facts were read, the ids of its person then, and the people.
+/// Time at which the people of a room's facts were read, the ids of its person then, and the
+/// people.
 type SubjectsAt = (Timestamp, Vec<EntityId>, Subjects);
 
-/// When the names of a World were read, and whom they mean.
+/// Time at which the names of a World were read, and the people that they mean.
 type MentionedAt = (Timestamp, Arc<Mentioned>);
 
 /// Key of the store's note that a model learns nothing usable.
@@ -59,7 +60,7 @@ pub(crate) const UNABLE: &str = "reflection-unable";
 const MOST_UNUSABLE: u32 = 3;
 const LEFT_ALONE: Duration = Duration::from_secs(6 * 3_600);
 
-/// How a model did in the last reflections of an agent.
+/// Success of a model in the last reflections of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Unable {
     model: String,
@@ -67,12 +68,12 @@ struct Unable {
     answers: u32,
     /// Until when it is not asked.
     until: Option<Timestamp>,
-    /// What was wrong with the last of them, for people.
+    /// Fault of the last of them, for people.
     #[serde(default)]
     why: String,
 }
 
-/// Which agents and rooms have facts. Each agent is looked up, and then each of its rooms if the
+/// Agents and rooms with facts. Each agent is looked up, and then each of its rooms if the
 /// agent has any facts; what has none is looked up again after [`UNKNOWN`].
 #[derive(Default)]
 pub(crate) struct LearningCache {
@@ -82,27 +83,27 @@ pub(crate) struct LearningCache {
     rooms: Mutex<HashMap<(AgentId, RoomId), Option<Timestamp>>>,
     reflected: Mutex<HashMap<(AgentId, RoomId), LastCursor>>,
     tied: Mutex<HashMap<AgentId, Option<Timestamp>>>,
-    /// When the profiles of a room's people were last compared with their facts.
+    /// Time at which the profiles of a room's people were last compared with their facts.
     profiled: Mutex<HashMap<(AgentId, RoomId), Timestamp>>,
     subjects: Mutex<HashMap<(AgentId, RoomId), SubjectsAt>>,
     /// Counts facts that were learnt in this process.
     learnt: AtomicU64,
     mentioned: Mutex<HashMap<(AgentId, WorldId), MentionedAt>>,
-    /// Which agents' models learn nothing usable. None: not read yet.
+    /// Agents whose models learn nothing usable. None: not read yet.
     unable: Mutex<HashMap<AgentId, Unable>>,
-    /// How often facts were shown since they were last counted in the store.
+    /// Number of times that facts were shown since they were last counted in the store.
     shown: Mutex<HashMap<MemoryId, u64>>,
 }
 
 impl LearningCache {
-    /// Whether this room may see facts. `person` is the one it is direct with ([`view::person`]).
+    /// True if this room may see facts. `person` is the one it is direct with ([`view::person`]).
     pub(crate) async fn may_have_facts(
         &self,
         turn: &Turn<'_>,
         person: &[EntityId],
     ) -> Result<bool> {
         let agent = turn.agent.identity.id();
-        // What a linked person tells elsewhere is seen here at once.
+        // Facts that a linked person tells elsewhere are seen here at once.
         if person.len() > 1 {
             return Ok(true);
         }
@@ -170,7 +171,7 @@ impl LearningCache {
         Ok(mentioned)
     }
 
-    /// Whether the small model of this agent is left alone, since it learnt nothing usable several times
+    /// True if the small model of this agent is left alone, since it learnt nothing usable several times
     /// one after another. A model that was chosen since is asked.
     pub(crate) async fn is_unable(&self, turn: &Turn<'_>) -> Result<bool> {
         let known = self.unable(turn).await?;
@@ -229,13 +230,13 @@ impl LearningCache {
         facts.for_each(|fact| *shown.entry(fact.id).or_default() += 1);
     }
 
-    /// How often facts were shown since the last call, of those with these ids.
+    /// Number of times that facts were shown since the last call, of those with these ids.
     pub(crate) fn take_shown(&self, ids: impl Iterator<Item = MemoryId>) -> HashMap<MemoryId, u64> {
         let mut shown = lock(&self.shown);
         ids.filter_map(|id| Some((id, shown.remove(&id)?))).collect()
     }
 
-    /// Whether this agent has ever learnt a fact.
+    /// True if this agent has ever learnt a fact.
     pub(crate) async fn has_facts(&self, turn: &Turn<'_>) -> Result<bool> {
         let (agent, now) = (turn.agent.identity.id(), turn.now());
         match get(&self.agents, &agent) {
@@ -251,7 +252,7 @@ impl LearningCache {
         Ok(note_found(&self.agents, agent, found, now))
     }
 
-    /// Whether this room may have relationships. Only a reflection learns them, and notes in the
+    /// True if this room may have relationships. Only a reflection learns them, and notes in the
     /// store that the agent has some. For relationships learnt by versions without that note, the
     /// agent's facts are the sign.
     pub(crate) async fn may_have_ties(&self, turn: &Turn<'_>) -> Result<bool> {
@@ -278,7 +279,8 @@ impl LearningCache {
         Ok(())
     }
 
-    /// How far the last reflection on this room has read, as far as this process knows. Another process may have reflected since. The outer `None` means unknown.
+    /// Read position of the last reflection on this room, as far as this process knows. Another
+    /// process may have reflected since. The outer `None` means unknown.
     pub(crate) fn reflected(&self, turn: &Turn<'_>) -> Option<LastCursor> {
         get(&self.reflected, &(turn.agent.identity.id(), turn.room.id))
     }
@@ -292,7 +294,7 @@ impl LearningCache {
         map.insert((turn.agent.identity.id(), turn.room.id), cursor);
     }
 
-    /// Whether the profiles of this room's people may be older than their facts. Another process may
+    /// True if the profiles of this room's people may be older than their facts. Another process may
     /// have learnt some.
     pub(crate) fn are_profiles_due(&self, turn: &Turn<'_>) -> bool {
         let last = get(&self.profiled, &(turn.agent.identity.id(), turn.room.id));

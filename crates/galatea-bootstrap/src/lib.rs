@@ -12,6 +12,7 @@ mod learning_cache;
 mod meaning;
 mod profile;
 mod providers;
+mod reflection_cursor;
 mod rights;
 mod summary;
 mod ties;
@@ -36,8 +37,10 @@ pub fn check(settings: &Settings) -> Result<()> {
 
 /// Creates the plugin. Called once per agent.
 pub fn plugin() -> Plugin {
-    let (cache, meaning) =
-        (Arc::new(learning_cache::LearningCache::default()), Arc::new(meaning::Meaning::default()));
+    let (cache, meaning) = (
+        Arc::new(learning_cache::LearningCache::default()),
+        Arc::new(meaning::PromptMeaning::default()),
+    );
     Plugin::new(
         "bootstrap",
         env!("CARGO_PKG_VERSION"),

@@ -15,14 +15,14 @@ use tokio::{sync::OnceCell, time::Instant};
 
 use crate::{asked_people, words};
 
-/// What questions are compared with. Pieces of documents are asked elsewhere.
+/// Memories that questions are compared with. Pieces of documents are asked elsewhere.
 const ASKED: [MemoryKind; 4] =
     [MemoryKind::Messages, MemoryKind::Facts, MemoryKind::Summaries, MemoryKind::Profiles];
 /// Turns whose embedding is kept for the providers that come later in the same turn.
 const TURNS: usize = 64;
 
 /// Limits and cached properties of embedding models.
-pub(crate) struct Meaning {
+pub(crate) struct PromptMeaning {
     models: QuestionModels,
     /// Dimensions of a model's last embedding, by the model's name.
     widths: Mutex<HashMap<String, usize>>,
@@ -30,11 +30,11 @@ pub(crate) struct Meaning {
     turns: Mutex<VecDeque<(TurnId, Arc<OnceCell<Answer>>)>>,
 }
 
-/// What the embedding models answered for a turn. An error is kept in parts, since it is returned to
+/// Answers of the embedding models for a turn. An error is kept in parts, since it is returned to
 /// each provider.
-type Answer = Result<Option<Said>, (ErrorKind, String)>;
+type Answer = Result<Option<QuestionMeaning>, (ErrorKind, String)>;
 
-impl Default for Meaning {
+impl Default for PromptMeaning {
     fn default() -> Self {
         Self {
             models: QuestionModels::of(&ASKED),
@@ -47,22 +47,22 @@ impl Default for Meaning {
 /// The embeddings of a turn's messages, to compare memories with: that of the present model, and
 /// during a change of the model those of the models before.
 #[derive(Clone)]
-pub(crate) struct Said {
+pub(crate) struct QuestionMeaning {
     meanings: Vec<store::Meaning>,
-    /// How long the models took, in milliseconds.
+    /// Time that the models took, in milliseconds.
     pub(crate) millis: u64,
-    /// Which of them did not answer, and why, for the verdict.
+    /// Models that did not answer, and the reason, for the verdict.
     pub(crate) note: Option<String>,
 }
 
-impl Meaning {
+impl PromptMeaning {
     /// Embeds the messages of a turn, once however many providers ask. `None` without an embedding
     /// model or text.
     ///
     /// # Errors
     /// If the model does not answer in time. Memories are then compared by words, and the verdict
     /// says so.
-    pub(crate) async fn embed_question(&self, turn: &Turn<'_>) -> Result<Option<Said>> {
+    pub(crate) async fn embed_question(&self, turn: &Turn<'_>) -> Result<Option<QuestionMeaning>> {
         if turn.models.embedding.is_none() {
             return Ok(None);
         }
@@ -83,7 +83,7 @@ impl Meaning {
         answer.get_or_init(ask).await.clone().map_err(|(kind, text)| Error::new(kind, text))
     }
 
-    async fn ask(&self, turn: &Turn<'_>) -> Result<Option<Said>> {
+    async fn ask(&self, turn: &Turn<'_>) -> Result<Option<QuestionMeaning>> {
         let Some(model) = turn.models.embedding.clone() else { return Ok(None) };
         let name = model.info().full_name();
         let question = question(turn);
@@ -93,7 +93,7 @@ impl Meaning {
         if text.is_empty() {
             return Ok(None);
         }
-        // One deadline for the permit and all answers: a person is waiting.
+        // Set one deadline for the permit and all answers: a person is waiting.
         let begun = turn.now();
         let deadline = Instant::now() + patience(&turn.agent.settings);
         let agents = [turn.agent.identity.id()];
@@ -107,7 +107,7 @@ impl Meaning {
             return Ok(None);
         }
         let millis = u64::try_from(turn.now().since(begun).as_millis()).unwrap_or(u64::MAX);
-        Ok(Some(Said { meanings: answers.meanings(), millis, note: answers.note }))
+        Ok(Some(QuestionMeaning { meanings: answers.meanings(), millis, note: answers.note }))
     }
 
     /// Dimensions of the model's last embedding in this process; `None` before the first.
@@ -121,14 +121,14 @@ impl Meaning {
     }
 }
 
-impl Said {
-    /// As a search takes it.
+impl QuestionMeaning {
+    /// The meaning in the form that a search takes.
     pub(crate) fn into_meanings(self) -> Vec<store::Meaning> {
         self.meanings
     }
 }
 
-/// What a turn is about: its messages, the newest first, because the text is cut at the end.
+/// Subject of a turn: its messages, the newest first, because the text is cut at the end.
 pub(crate) fn question(turn: &Turn<'_>) -> String {
     let said: Vec<&str> = std::iter::once(turn.message)
         .chain(turn.merged.iter().rev())
@@ -141,7 +141,7 @@ fn by_age(turn: &Turn<'_>, error: &Error) {
     tracing::debug!(turn = %turn.id, error = %error.report(), "failed to embed a message; memories are compared by words");
 }
 
-/// One embedding per text. `None` for a text whose vector cannot be compared.
+/// Returns one embedding per text. `None` for a text whose vector cannot be compared.
 pub(crate) async fn embed(
     model: &Arc<dyn EmbeddingModel>,
     texts: Vec<String>,

@@ -1,4 +1,4 @@
-//! What is known of a person in one place, in short. A profile is made of their facts of one scope
+//! Profile of a person in one place. A profile is made of their facts of one scope
 //! and place, has that scope and place itself, and keeps the ids of the facts.
 
 use galatea_core::{
@@ -62,7 +62,7 @@ pub(crate) async fn of(
     turn.store.derived(turn.agent.identity.id(), &found).await
 }
 
-/// Those of these profiles whose facts all hold: a profile with a fact that was replaced says what is
+/// Profiles of these whose facts all hold: a profile with a fact that was replaced says what is
 /// no longer true.
 pub(crate) async fn current(turn: &Turn<'_>, profiles: Vec<Derived>) -> Result<Vec<Derived>> {
     let sources: Vec<MemoryId> =
@@ -79,7 +79,7 @@ pub(crate) async fn current(turn: &Turn<'_>, profiles: Vec<Derived>) -> Result<V
     Ok(profiles.into_iter().filter(is_current).collect())
 }
 
-/// Whether a profile has to be made of these facts, in place of the one that there is.
+/// True if a profile has to be made of these facts, in place of the one that there is.
 pub(crate) fn is_due(facts: &[Memory], profile: Option<&Derived>) -> bool {
     if facts.len() < LEAST_FACTS {
         return false;

@@ -10,7 +10,7 @@ pub(crate) use galatea_core::{
     standing::{of_speaker, owns_agent},
 };
 
-/// Whether the speaker may change how the agent behaves in this Room, by the table: everyone in a
+/// True if the speaker may change how the agent behaves in this Room, by the table: everyone in a
 /// direct chat, admins and owners of the agent elsewhere.
 pub(crate) fn may_change_room(turn: &Turn<'_>) -> Result<bool> {
     let site = if turn.room.kind.is_direct() { Site::Private } else { Site::Group };
@@ -18,18 +18,18 @@ pub(crate) fn may_change_room(turn: &Turn<'_>) -> Result<bool> {
     Ok(rights::rule(Scope::Room, standing, site, Authorship::Own) != Ruling::Refuse)
 }
 
-/// Whether someone in the conversation that the model reads may change it. Actions are offered by this:
+/// True if someone in the conversation that the model reads may change it. Actions are offered by this:
 /// if the list followed each speaker, no two prompts would begin alike where admins and members talk.
 pub(crate) fn is_change_offered(turn: &Turn<'_>) -> Result<bool> {
     Ok(turn.room.kind.is_direct() || has_admin(turn)?)
 }
 
-/// Whether an admin takes part in the conversation that the model reads.
+/// True if an admin takes part in the conversation that the model reads.
 pub(crate) fn has_admin(turn: &Turn<'_>) -> Result<bool> {
     Ok(standing::highest_present(turn)? >= Role::Admin.into())
 }
 
-/// Whether all speakers of this turn may let the agent write in `room`. The act step and the
+/// True if all speakers of this turn may let the agent write in `room`. The act step and the
 /// platform check it again.
 pub(crate) async fn may_write(turn: &Turn<'_>, room: &Room, world: &World) -> Result<bool> {
     if room.id == turn.room.id {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 const MOST_TAGS: usize = 20;
 const MOST_ROOMS: usize = 50;
 
-/// How often two entities were found to be connected.
+/// Number of times that two entities were found to be connected.
 pub(crate) fn interactions(tie: &Relationship) -> u64 {
     tie.metadata.get("interactions").and_then(Value::as_u64).unwrap_or(0)
 }

@@ -88,9 +88,32 @@ pub(crate) fn name(text: &str) -> String {
     line(text, LONGEST_NAME)
 }
 
+/// A key as it is spoken: `booking_code` and `bookingCode` are a booking code.
+pub(crate) fn spoken(key: &str) -> String {
+    let mut words = String::with_capacity(key.len() + 4);
+    let mut before = ' ';
+    for letter in key.chars() {
+        if letter.is_uppercase() && before.is_lowercase() {
+            words.push(' ');
+            words.extend(letter.to_lowercase());
+        } else {
+            words.push(if matches!(letter, '_' | '-') { ' ' } else { letter });
+        }
+        before = letter;
+    }
+    words
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_key_is_spoken_as_words() {
+        let keys = ["booking_code", "bookingCode", "booking-code", "booking code"];
+        assert_eq!(keys.map(spoken), ["booking code"; 4]);
+        assert_eq!(spoken("ID"), "ID");
+    }
 
     #[test]
     fn lines_are_flat_and_bounded() {

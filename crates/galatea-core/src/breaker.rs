@@ -12,7 +12,7 @@
 use serde::{Deserialize, Serialize};
 use std::{collections::VecDeque, time::Duration};
 
-use crate::{backoff::Backoff, clock::Timestamp};
+use crate::{clock::Timestamp, time::backoff::Backoff};
 
 const WINDOW: Duration = Duration::from_secs(30);
 const MIN_CALLS: usize = 10;
@@ -25,7 +25,7 @@ const PROBES: u32 = 3;
 /// Bounds the memory of a window, not its meaning.
 const MOST_CALLS: usize = 10_000;
 
-/// What differs between dependencies.
+/// Parameters that differ between dependencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BreakerLimits {
     /// A success that took longer counts as slow.
@@ -34,7 +34,7 @@ pub struct BreakerLimits {
     pub probe: Duration,
 }
 
-/// How a call went.
+/// Outcome of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Call {
     /// It succeeded after this long.
@@ -51,7 +51,7 @@ pub enum Call {
     Locked {
         /// The reason, shown to people.
         cause: String,
-        /// When it is worth another look; none means never, until the configuration changes.
+        /// Time of the next look; none means never, until the configuration changes.
         again: Option<Timestamp>,
     },
     /// Refused like that, but what people repair without a restart, such as a key or a bill: it is
@@ -62,7 +62,7 @@ pub enum Call {
     },
 }
 
-/// Whether a call may be made.
+/// Admission of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
     /// Yes. Settle the call with this pass.
@@ -107,7 +107,7 @@ impl Phase {
     }
 }
 
-/// How a breaker stands, for people.
+/// State of a breaker, for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BreakerState {
@@ -117,10 +117,10 @@ pub struct BreakerState {
     pub phase: Phase,
     /// Since when it is in this state.
     pub since: Timestamp,
-    /// What opened it; none while closed.
+    /// Cause of its opening; none while closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
-    /// When the next call may be made; none while closed or for ever.
+    /// Time of the next call; none while closed or for ever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
 }
@@ -133,7 +133,7 @@ pub struct Breaker {
     epoch: u64,
     since: Timestamp,
     cause: Option<String>,
-    /// How long it was latched the last time by [`Call::Barred`]; starts again once it closes.
+    /// Time it was latched the last time by [`Call::Barred`]; starts again once it closes.
     barred: Option<Duration>,
 }
 
@@ -184,7 +184,7 @@ impl Breaker {
         }
     }
 
-    /// Whether a call may be made now. `chance` is evenly drawn from 0 to 1.
+    /// Admits or refuses a call now. `chance` is evenly drawn from 0 to 1.
     pub fn admit(&mut self, now: Timestamp, chance: f64) -> Admission {
         let again = match &self.stage {
             Stage::HalfOpen { running, pause, .. }
@@ -262,7 +262,7 @@ impl Breaker {
                 };
                 *bad_in_a_row = if weight == Weight::Bad { *bad_in_a_row + 1 } else { 0 };
                 calls.push_back((now, weight));
-                // What lies ahead was counted before the clock was set back.
+                // Entries that lie ahead were counted before the clock was set back.
                 while calls.front().is_some_and(|(at, _)| *at > now || now.since(*at) > WINDOW)
                     || calls.len() > MOST_CALLS
                 {

@@ -1,21 +1,29 @@
 //! Connector and SendHandler: what a platform crate implements.
 
+pub mod gateway;
+pub(crate) mod known_account;
+pub(crate) mod send_handler;
+pub(crate) mod send_permit;
+pub(crate) mod state_keeper;
+
 use async_trait::async_trait;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     character::Explanation,
+    connector::known_account::KnownAccount,
     error::{Error, Result},
     gateway::Gateway,
     ids::Source,
-    known_account::KnownAccount,
 };
 
 pub use crate::{
-    finding::{Finding, Severity},
-    send_handler::{Capabilities, ConnectorInfo, Priority, ReadBack, SendHandler, Speak, TextUnit},
-    variable::Variable,
+    connector::send_handler::{
+        Capabilities, ConnectorInfo, Priority, ReadBack, SendHandler, Speak, TextUnit,
+    },
+    error::finding::{Finding, Severity},
+    settings::variable::Variable,
 };
 
 /// The inbound side of a platform, for one account. The [crate's guide](crate#a-connector) has a
@@ -52,13 +60,13 @@ pub trait Connector: Send + Sync {
     /// runs.
     async fn check(&self) -> Vec<Finding>;
 
-    /// What [`Self::check`] costs, as a sentence: `This makes one paid read (about $0.01).` Called
+    /// Cost of [`Self::check`], as a sentence: `This makes one paid read (about $0.01).` Called
     /// before a check, so that a person can agree first; none where it is free.
     fn check_cost(&self) -> Option<String> {
         None
     }
 
-    /// What is known without a call to the platform, such as money that is spent. Called in place
+    /// Findings without a call to the platform, such as money that is spent. Called in place
     /// of a [`Self::check`] that costs money and was not agreed to.
     fn remarks(&self) -> Vec<Finding> {
         Vec::new()
@@ -106,7 +114,7 @@ pub trait ConnectorConfig: Send + Sync {
     const SOURCE: Source;
     /// Every setting it reads, for docs, `.env.example` and "did you mean".
     const VARIABLES: &'static [Variable];
-    /// What its error codes mean, for `galatea explain` and the reference.
+    /// Meaning of its error codes, for `galatea explain` and the reference.
     const PAGES: &'static [Explanation] = &[];
 
     /// Reads the agent's settings. Called at each start and by `galatea doctor`. `Ok(None)` when
@@ -129,7 +137,7 @@ pub trait ConnectorConfig: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Whether a person of this platform can have this id: distinguishes an id in a list of people
+    /// True if a person of this platform can have this id: distinguishes an id in a list of people
     /// from a handle written without `@`. Unless a platform says how its ids look, any text may be
     /// one. Called for each entry of a list of people, when the settings are read.
     fn is_person_id(_: &str) -> bool
@@ -175,8 +183,8 @@ pub trait BrowserLogin: Send + Sync {
     /// Address of the page the person opens. Called once, before the person is asked to open it.
     fn page(&self) -> &str;
 
-    /// Where the platform sends the browser afterwards. One on this machine can be listened on.
-    /// Called once, before the page is shown.
+    /// Address to which the platform sends the browser afterwards. One on this machine can be
+    /// listened on. Called once, before the page is shown.
     fn redirect(&self) -> &str;
 
     /// Exchanges the address that the browser was sent to, or the code in it, for a login and
@@ -185,7 +193,7 @@ pub trait BrowserLogin: Send + Sync {
     async fn finish(&self, answer: &str) -> Result<String>;
 }
 
-/// What a connector needs to be built; passed to [`ConnectorConfig::build`].
+/// The parts that a connector is built from; passed to [`ConnectorConfig::build`].
 #[derive(Clone)]
 pub struct Host {
     /// The agent that the connector belongs to.

@@ -1,10 +1,13 @@
 //! The one error of the workspace: what kind, whether to try again, where, and why.
 
+pub(crate) mod finding;
+pub(crate) mod usage;
+
 use std::{borrow::Cow, fmt, time::Duration};
 
 use crate::{
+    error::usage::Spent,
     redact::{masked_string, masked_text},
-    usage::Spent,
 };
 
 /// Result whose error is [`Error`] unless said otherwise.
@@ -12,7 +15,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 type Source = Box<dyn std::error::Error + Send + Sync + 'static>;
 
-/// What went wrong, in terms every layer understands. Layers, outbox and HTTP answers branch on
+/// Kind of a failure, in terms every layer understands. Layers, outbox and HTTP answers branch on
 /// this, never on a platform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -58,7 +61,7 @@ pub enum Retry {
     After(Duration),
 }
 
-/// One failure: kind, retry advice, a sentence for people, context pairs, an optional stable code
+/// A failure: kind, retry advice, a sentence for people, context pairs, an optional stable code
 /// and the source.
 ///
 /// `Display` prints the sentence and the context, never the source: what a chat user reads must not
@@ -78,10 +81,10 @@ pub enum Retry {
 /// assert_eq!(error.retry(), Retry::After(Duration::from_secs(3)));
 /// ```
 #[derive(Debug)]
-pub struct Error(Box<Inner>);
+pub struct Error(Box<ErrorParts>);
 
 #[derive(Debug)]
-struct Inner {
+struct ErrorParts {
     kind: ErrorKind,
     retry: Retry,
     message: Cow<'static, str>,
@@ -100,11 +103,11 @@ struct Inner {
 pub struct Overlong {
     /// The most that it takes, prompt and answer together where it counts both.
     pub most: Option<u64>,
-    /// What was asked of it.
+    /// The text was too long for it.
     pub asked: Option<u64>,
 }
 
-/// Whether the request may have taken effect on the other side when it failed.
+/// Possible effect of the request on the other side when it failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sent {
     /// Provably not: refused, or it never left.
@@ -114,7 +117,7 @@ pub enum Sent {
     Maybe,
 }
 
-/// Which calls of an account have to wait after a platform's rate limit. Each reach binds calls of
+/// Calls of an account that have to wait after a platform's rate limit. Each reach binds calls of
 /// the refused call's priority and of lower ones ([`crate::Priority`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reach {
@@ -141,7 +144,7 @@ impl Error {
             _ => Retry::Never,
         };
         let sent = if kind == ErrorKind::Timeout { Sent::Maybe } else { Sent::No };
-        Self(Box::new(Inner {
+        Self(Box::new(ErrorParts {
             kind,
             retry,
             message: masked_text(message.into()),
@@ -237,7 +240,7 @@ impl Error {
         self.0.spent
     }
 
-    /// Which calls the rate limit binds; read only from `RateLimited` errors.
+    /// Calls that the rate limit binds; read only from `RateLimited` errors.
     pub fn reach(&self) -> Reach {
         self.0.reach
     }
@@ -249,12 +252,12 @@ impl Error {
         self
     }
 
-    /// What callers branch on; never the platform or the text.
+    /// Kind that callers branch on; never the platform or the text.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// Whether and when another attempt makes sense.
+    /// Advice about another attempt.
     pub fn retry(&self) -> Retry {
         self.0.retry
     }
@@ -274,7 +277,7 @@ impl Error {
         self.0.fix.as_deref()
     }
 
-    /// Whether the request may have taken effect on the other side.
+    /// Possible effect of the request on the other side.
     pub fn sent(&self) -> Sent {
         self.0.sent
     }
@@ -296,11 +299,21 @@ impl Error {
     /// A copy of this failure for a further caller that it affects; without its source.
     #[must_use]
     pub fn duplicate(&self) -> Self {
-        let Inner {
-            kind, retry, message, code, fix, context, sent, reach, spent, overlong, ..
+        let ErrorParts {
+            kind,
+            retry,
+            message,
+            code,
+            fix,
+            context,
+            sent,
+            reach,
+            spent,
+            overlong,
+            ..
         } = &*self.0;
         let (message, fix, context) = (message.clone(), fix.clone(), context.clone());
-        Self(Box::new(Inner {
+        Self(Box::new(ErrorParts {
             kind: *kind,
             retry: *retry,
             message,

@@ -1,4 +1,4 @@
-//! What happened, for subscribers. Subscribers never block a turn.
+//! Events for subscribers. Subscribers never block a turn.
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
@@ -12,7 +12,7 @@ use crate::{
     verdict::Decision,
 };
 
-/// What happened. Ids only: message text and secrets never travel here.
+/// An event. Ids only: message text and secrets never travel here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
@@ -32,9 +32,9 @@ pub enum Event {
         agent: AgentId,
         /// The platform.
         source: Source,
-        /// Which of our logins on the platform.
+        /// Our login on the platform.
         account: Account,
-        /// How it is doing from now on.
+        /// Its health from now on.
         health: Health,
     },
     /// A connector found messages that it cannot read any more.
@@ -43,9 +43,9 @@ pub enum Event {
         agent: AgentId,
         /// The platform.
         source: Source,
-        /// Which of our logins on the platform.
+        /// Our login on the platform.
         account: Account,
-        /// Which messages are missing, and why.
+        /// The missing messages, and the reason.
         gap: Gap,
     },
     /// The agent was added to a World, or may manage it now.
@@ -135,7 +135,7 @@ pub enum Event {
         turn: TurnId,
         /// The message.
         memory: MemoryId,
-        /// What happens to it.
+        /// Decision about the message.
         decision: Decision,
     },
     /// An action of a plan begins.
@@ -155,7 +155,7 @@ pub enum Event {
         turn: TurnId,
         /// Name of the action.
         action: String,
-        /// Whether it did what it was called for.
+        /// True if it did what it was called for.
         success: bool,
     },
     /// An evaluator ended.
@@ -247,7 +247,7 @@ pub enum Event {
     },
     /// A circuit breaker opened, probes or closed.
     BreakerChanged {
-        /// What it guards, such as `telegram:default` or a model.
+        /// Dependency that it guards, such as `telegram:default` or a model.
         name: String,
         /// Its state from now on.
         state: Phase,

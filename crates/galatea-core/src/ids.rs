@@ -55,21 +55,21 @@ macro_rules! typed_id {
 typed_id! {
     /// Id of an agent, derived from its character; equal in every process.
     AgentId;
-    /// One process among those that share a store.
+    /// A process among those that share a store.
     MemberId;
-    /// One World (server, workspace, chat container), per agent.
+    /// A World (server, workspace, chat container), per agent.
     WorldId;
-    /// One Room (channel, DM, thread, topic), per agent.
+    /// A Room (channel, DM, thread, topic), per agent.
     RoomId;
-    /// One Entity (anyone who speaks), per agent.
+    /// An Entity (anyone who speaks), per agent.
     EntityId;
-    /// One Memory (stored message, fact or document).
+    /// A Memory (stored message, fact or document).
     MemoryId;
-    /// One Turn: the handling of one message, or of several declared as merged.
+    /// A Turn: the handling of one message, or of several declared as merged.
     TurnId;
-    /// One outbox row: one part of one answer.
+    /// An outbox row: a part of an answer.
     DeliveryId;
-    /// One Relationship between two entities.
+    /// A Relationship between two entities.
     RelationshipId;
     /// Id of a [`Task`](crate::Task).
     TaskId;
@@ -149,8 +149,8 @@ fn encode_uri_component(text: &str) -> String {
     out
 }
 
-/// Who an agent is for id derivation: its id and the exact text it was written as (elizaOS hashes
-/// the text, so case matters).
+/// Identity of an agent for id derivation: its id and the exact text it was written as (elizaOS
+/// hashes the text, so case matters).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentIdentity {
     id: AgentId,
@@ -169,8 +169,8 @@ impl AgentIdentity {
         self.id
     }
 
-    /// The same for what only one of several accounts on a platform sees under this id: its Rooms
-    /// and messages. The account that came first has the plain ids.
+    /// Like [`Self::swizzle`], for what only one of several accounts on a platform sees under this
+    /// id: its Rooms and messages. The account that came first has the plain ids.
     pub fn swizzle_for(&self, account: &Account, base: &str) -> Uuid {
         self.swizzle(&format!("{account}/{base}"))
     }
@@ -249,7 +249,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// One login on a platform, such as a bot's numeric id; stable across restarts, never a secret.
+/// A login on a platform, such as a bot's numeric id; stable across restarts, never a secret.
 #[derive(
     Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]

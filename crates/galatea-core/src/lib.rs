@@ -206,146 +206,105 @@
 //! What only the engine and the stores use (queues, leases, the delivery protocol, circuit
 //! breakers) is public and stands in no index; `ARCHITECTURE.md` describes it.
 
-pub mod action;
-mod action_docs;
-mod agent_view;
-mod backoff;
 #[doc(hidden)]
 pub mod breaker;
 pub mod character;
-pub mod clock;
-pub mod command;
 pub mod connector;
-pub mod content;
-pub mod derived;
-pub mod embedding;
-pub mod entity;
 pub mod error;
-pub mod evaluator;
 pub mod event;
-#[doc(hidden)]
-pub mod export;
-pub mod fact;
-mod file_reader;
-mod finding;
-#[doc(hidden)]
-pub mod fusion;
-pub mod gap;
-pub mod gateway;
-#[doc(hidden)]
-pub mod hint;
+mod files;
 pub mod ids;
 mod kill_point;
-mod known_account;
-pub mod markdown;
 pub mod memory;
-#[doc(hidden)]
-pub mod mended_json;
-pub mod mentioned;
 pub mod message;
-pub mod middleware;
 pub mod model;
 pub mod people;
 pub mod plugin;
-pub mod private_file;
 #[doc(hidden)]
 pub mod protocol;
-pub mod provider;
-#[doc(hidden)]
-pub mod question_models;
-pub mod redact;
-pub mod relationship;
 pub mod rights;
-pub mod room;
-mod room_people;
-pub mod secret;
-pub mod sections;
-mod send_handler;
-mod send_permit;
-pub mod service;
+mod search;
 pub mod settings;
-#[doc(hidden)]
-pub mod shared_breaker;
-mod shown_name;
-pub mod speakers;
-pub mod split;
-pub mod standing;
-pub mod state;
-mod state_keeper;
 pub mod store;
-pub mod task;
-#[doc(hidden)]
-pub mod tokens;
-pub mod turn;
-mod unstored_usage;
-mod usage;
-mod variable;
+mod text;
+mod time;
 pub mod verdict;
-pub mod visibility;
-pub mod visible;
-pub mod whole_file;
 pub mod world;
-pub mod world_settings;
-pub mod zone;
 
-pub use action::{Action, ActionDocs, ActionResult, AnyAction};
-pub use agent_view::AgentView;
-pub use backoff::Backoff;
 pub use character::Character;
-pub use clock::{Clock, Deadline, SharedClock, Skew, SystemClock, Timestamp};
-pub use command::{ADMIN_COMMANDS, COMMAND_WORDS, COMMANDS, Command};
+pub use connector::gateway::{self, Gateway, Health};
+pub use connector::known_account::{Encode, Encoder, Encoding, KnownAccount};
+pub use connector::send_permit::SendPermit;
+pub use connector::state_keeper::StateKeeper;
 pub use connector::{
     BrowserLogin, Capabilities, Connector, ConnectorConfig, ConnectorInfo, Finding, Host, Priority,
     ReadBack, SendHandler, Severity, Speak, TextUnit, Variable,
 };
-pub use content::{Button, Content, Media, MediaKind, Press, Quote, QuoteKind};
-pub use derived::{Derived, MemoryScope};
-pub use embedding::Embedding;
-pub use entity::{Entity, Participant, ParticipantState};
 pub use error::{Error, ErrorKind, Overlong, Reach, Result, Retry, Sent};
-pub use evaluator::{Evaluator, EvaluatorUse};
 pub use event::{Event, EventBus};
-pub use file_reader::{FileReader, SentFile};
-pub use gap::Gap;
-#[doc(hidden)]
-pub use gateway::GatewayBackend;
-pub use gateway::{Gateway, Health};
-#[doc(hidden)]
-pub use hint::{Hint, Hints, NoHints};
+pub use files::file_reader::{FileReader, SentFile};
+pub use files::{private_file, whole_file};
 pub use ids::{
     Account, AgentId, AgentIdentity, DeliveryId, EntityId, MemberId, MemoryId, RelationshipId,
     RemoteId, RoomId, Source, TaskId, TurnId, WorldId,
 };
-#[doc(hidden)]
-pub use kill_point::{arm_kill_points, kill_point};
-pub use known_account::{Encode, Encoder, Encoding, KnownAccount};
+pub use memory::derived::{self, Derived, MemoryScope};
+pub use memory::fact;
+pub use memory::visibility::{self, Visibility};
 pub use memory::{Memory, MemoryKind};
+pub use message::command::{self, ADMIN_COMMANDS, COMMAND_WORDS, COMMANDS, Command};
+pub use message::content::{self, Button, Content, Media, MediaKind, Press, Quote, QuoteKind};
+pub use message::gap::{self, Gap};
 pub use message::{
-    Address, Addressed, Archive, Batch, Connection, Cursor, Delivery, Encoded, EntityRef, Incoming,
-    IncomingEvent, IncomingMessage, Outgoing, OwnStatus, Place, ReadBackContext, ReadBackResult,
-    Receipt, Received, RoomRef, WorldRef, WorldSync,
+    Address, Addressed, Archive, Batch, Connection, ConnectionIds, Cursor, Delivery, Encoded,
+    EntityRef, Incoming, IncomingEvent, IncomingMessage, Outgoing, OwnStatus, ReadBackContext,
+    ReadBackResult, Receipt, Received, RoomRef, WorldRef, WorldSync,
 };
-pub use middleware::Middleware;
 pub use model::{EmbeddingModel, ModelInfo, Models, TextModel};
 pub use people::People;
+pub use people::entity::{self, Entity, Participant, ParticipantState};
+pub use people::relationship::{self, IdentityLink, Relationship};
+pub use people::room_people::RoomPeople;
 pub use plugin::Plugin;
-pub use provider::{Provider, ProviderUse};
-pub use relationship::{IdentityLink, Relationship};
-pub use room::{ChannelType, Room};
-pub use room_people::RoomPeople;
-pub use secret::{ExposeSecret, SecretString};
-pub use send_permit::SendPermit;
-pub use service::{Service, ServiceContext, Services};
+pub use plugin::action::{self, Action, ActionDocs, ActionResult, AnyAction};
+pub use plugin::agent_view::AgentView;
+pub use plugin::evaluator::{self, Evaluator, EvaluatorUse};
+pub use plugin::middleware::{self, Middleware};
+pub use plugin::provider::{self, Provider, ProviderUse};
+pub use plugin::service::{self, Service, ServiceContext, Services};
+pub use plugin::speakers::{self, Speakers};
+pub use plugin::standing;
+pub use plugin::state::{self, Fragment, State};
+pub use plugin::turn::{self, FinishedTurn, Outbound, Turn};
+pub use plugin::unstored_usage::TurnUsage;
+pub use search::embedding::{self, Embedding};
 pub use settings::Settings;
-pub use speakers::Speakers;
-pub use state::{Fragment, State};
-pub use state_keeper::StateKeeper;
+pub use settings::secret::{self, ExposeSecret, SecretString};
+pub use store::mentioned;
+pub use store::task::{self, Task};
+pub use text::{markdown, redact, sections, split, visible};
+pub use time::backoff::Backoff;
+pub use time::clock::{self, Clock, Deadline, SharedClock, Skew, SystemClock, Timestamp};
+pub use time::zone::{self, Zone};
+pub use verdict::{Decision, StepOutcome, Verdict};
+pub use world::room::{self, ChannelType, Room};
+pub use world::world_settings;
+pub use world::{Role, World, WorldMetadata};
+
+// Used by the engine and the stores only.
+#[doc(hidden)]
+pub use connector::gateway::GatewayBackend;
+#[doc(hidden)]
+pub use kill_point::{arm_kill_points, kill_point};
+#[doc(hidden)]
+pub use model::tokens;
+#[doc(hidden)]
+pub use search::fusion;
 #[doc(hidden)]
 pub use store::Store;
-pub use task::Task;
-pub use turn::{FinishedTurn, Outbound, Turn};
-pub use unstored_usage::TurnUsage;
-pub use verdict::{Decision, StepOutcome, Verdict};
-pub use visibility::Visibility;
-pub use world::{Role, World, WorldMetadata};
-pub use zone::Zone;
+#[doc(hidden)]
+pub use store::hint::{self, Hint, Hints, NoHints};
+#[doc(hidden)]
+pub use store::{export, question_models, shared_breaker};
+#[doc(hidden)]
+pub use text::mended_json;

@@ -1,5 +1,9 @@
 //! A stored message, fact or document.
 
+pub mod derived;
+pub mod fact;
+pub mod visibility;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -15,12 +19,12 @@ use crate::{
 pub struct Memory {
     /// For platform messages derived from the platform's id, else fresh.
     pub id: MemoryId,
-    /// Which of elizaOS's memory tables it belongs to.
+    /// The table of elizaOS that it belongs to.
     #[serde(rename = "type")]
     pub kind: MemoryKind,
     /// The agent that remembers it; other agents never see it.
     pub agent_id: AgentId,
-    /// Who said it: a person, or the agent itself.
+    /// Author: a person, or the agent itself.
     pub entity_id: EntityId,
     /// The Room it belongs to.
     pub room_id: RoomId,
@@ -31,19 +35,19 @@ pub struct Memory {
     /// Free keys; `trust`, `sourceId`, `tags`, …
     #[serde(default)]
     pub metadata: Map<String, Value>,
-    /// When it was said, by the platform's clock, in milliseconds since 1970. An answer of the agent
-    /// has the time of the newest message that it answers. Messages of a Room with equal times are in
-    /// the order of their commits.
+    /// Time it was said, by the platform's clock, in milliseconds since 1970. An answer of the
+    /// agent has the time of the newest message that it answers. Messages of a Room with equal
+    /// times are in the order of their commits.
     pub created_at: Timestamp,
 }
 
-/// What sort of thing is remembered (the memory tables of elizaOS).
+/// Sort of a memory (the memory tables of elizaOS).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryKind {
     /// A message, ours or theirs.
     Messages,
-    /// What an action of the agent returned.
+    /// Result of an action of the agent.
     ActionResult,
     /// A statement that an evaluator learnt from messages.
     Facts,
@@ -51,9 +55,9 @@ pub enum MemoryKind {
     Documents,
     /// A piece of a document, which is what searches find.
     Fragments,
-    /// What was said in a room, in short.
+    /// Summary of a room.
     Summaries,
-    /// What is known of a person in a World.
+    /// Profile of a person in a World.
     Profiles,
     /// Whatever plugins keep; the engine does not read it.
     Custom,

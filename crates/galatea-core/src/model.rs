@@ -10,6 +10,8 @@ mod request;
 pub mod schema;
 mod sound;
 pub mod text_actions;
+#[doc(hidden)]
+pub mod tokens;
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -17,7 +19,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 
-pub use crate::usage::{Spent, Usage};
+pub use crate::error::usage::{Spent, Usage};
 pub use answer::{AnsweredBy, Finish, TextAnswer, ToolCall};
 pub use bill::{Attempt, Bill, Payer};
 pub use media::{
@@ -48,8 +50,8 @@ pub trait TextModel: Send + Sync {
     /// Name and provider, for logs and badges. No I/O. Called before and after each call.
     fn info(&self) -> &ModelInfo;
 
-    /// One call: no retry and no fallback in here. `on_text` is called with each piece of visible
-    /// text as it arrives when `request.stream` is set, and never otherwise.
+    /// Makes one call: no retry and no fallback in here. `on_text` is called with each piece of
+    /// visible text as it arrives when `request.stream` is set, and never otherwise.
     async fn generate(&self, request: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer>;
 }
 
@@ -58,8 +60,8 @@ pub trait TextModel: Send + Sync {
 pub trait EmbeddingModel: Send + Sync {
     /// Name and provider. No I/O. Called before each call.
     fn info(&self) -> &ModelInfo;
-    /// One vector per text, all of the same width. Called with stored texts soon after their
-    /// commit, in batches, and with the question of each search.
+    /// Returns one vector per text, all of the same width. Called with stored texts soon after
+    /// their commit, in batches, and with the question of each search.
     async fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>>;
     /// Another embedding model of the same service, by its [`ModelInfo::full_name`]. Called after a
     /// change of the model: memories that the model before embedded are compared by it until they
@@ -72,7 +74,7 @@ pub trait EmbeddingModel: Send + Sync {
     }
 }
 
-/// What a model is.
+/// Description of a model.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelInfo {
@@ -86,13 +88,13 @@ pub struct ModelInfo {
     pub vision: bool,
     /// A script, not AI: its answers carry a label.
     pub scripted: bool,
-    /// How much it reads and writes, as far as that is known.
+    /// Limits of reading and writing, as far as that is known.
     #[serde(default)]
     pub limits: ModelLimits,
-    /// What it costs; none where that is unknown, or where it runs on a machine of one's own.
+    /// Price; none where that is unknown, or where it runs on a machine of one's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
-    /// What a media model costs by minutes, pictures or characters; none where that is unknown.
+    /// Price of a media model by minutes, pictures or characters; none where that is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit_price: Option<UnitPrice>,
 }
@@ -103,7 +105,7 @@ impl ModelInfo {
         format!("{} {}", self.provider, self.model)
     }
 
-    /// What it costs; a model of one's own machine and a script cost nothing. None where that is
+    /// Price; a model of one's own machine and a script cost nothing. None where that is
     /// unknown.
     pub fn known_price(&self) -> Option<Price> {
         const FREE: Price =
@@ -113,7 +115,8 @@ impl ModelInfo {
     }
 }
 
-/// How much a model reads and writes, in tokens as its provider counts them. None means unknown.
+/// Limits of what a model reads and writes, in tokens as its provider counts them. None means
+/// unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelLimits {
@@ -123,7 +126,7 @@ pub struct ModelLimits {
     pub output: Option<u32>,
 }
 
-/// What a model costs, in micro-dollars (millionths of a US dollar) per million tokens.
+/// Price of a model, in micro-dollars (millionths of a US dollar) per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Price {
@@ -137,13 +140,13 @@ pub struct Price {
     /// `input`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stored: Option<u64>,
-    /// The same for an hour or longer. `None`: the price is that of `stored`.
+    /// Price of tokens stored for an hour or longer. `None`: the price is that of `stored`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stored_long: Option<u64>,
 }
 
 impl Price {
-    /// What these tokens cost, in micro-dollars, rounded up: many small calls must not count as
+    /// Cost of these tokens, in micro-dollars, rounded up: many small calls must not count as
     /// free.
     pub fn of(&self, usage: Usage) -> u64 {
         // A provider's counts may contradict each other: each part is at most what is left.

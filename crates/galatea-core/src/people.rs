@@ -1,9 +1,14 @@
 //! Lists of people in settings. An id matches ids, `@handle` matches handles, and neither matches
 //! the other.
 
+pub mod entity;
+pub mod relationship;
+pub(crate) mod room_people;
+pub(crate) mod shown_name;
+
 use std::fmt;
 
-/// One entry of a list of people.
+/// An entry of a list of people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PersonEntry {
     /// The platform's id of a person, compared as it is. It never becomes another person's.
@@ -53,7 +58,7 @@ impl People {
         Self(entries.into_iter().filter_map(PersonEntry::parse).collect())
     }
 
-    /// Whether the list names this person, by the platform's id or by the handle without `@`.
+    /// True if the list names this person, by the platform's id or by the handle without `@`.
     pub fn names(&self, id: Option<&str>, handle: Option<&str>) -> bool {
         self.0.iter().any(|listed| match listed {
             PersonEntry::Id(listed) => id == Some(listed.as_str()),
@@ -62,7 +67,7 @@ impl People {
         })
     }
 
-    /// Whether the list is empty.
+    /// True if the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -93,7 +98,7 @@ impl fmt::Display for People {
     }
 }
 
-/// Whether a text is a number of digits: the form of ids on Telegram, Discord and X.
+/// True if a text is a number of digits: the form of ids on Telegram, Discord and X.
 pub fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -1,11 +1,24 @@
 //! A bundle of extensions, as a value.
 
+pub mod action;
+pub(crate) mod action_docs;
+pub(crate) mod agent_view;
+pub mod evaluator;
+pub mod middleware;
+pub mod provider;
+pub mod service;
+pub mod speakers;
+pub mod standing;
+pub mod state;
+pub mod turn;
+pub(crate) mod unstored_usage;
+
 use std::sync::Arc;
 
 use crate::{
     action::{Action, AnyAction, erase},
     evaluator::Evaluator,
-    file_reader::FileReader,
+    files::file_reader::FileReader,
     middleware::Middleware,
     model::{PluginModel, RegisteredModel},
     provider::Provider,
@@ -42,19 +55,19 @@ pub struct Plugin {
     pub name: String,
     /// Version of the plugin, for people (semantic versioning).
     pub version: String,
-    /// What the plugin does, in one sentence.
+    /// Purpose of the plugin, in one sentence.
     pub description: String,
     /// Loading order within what the dependencies allow; lower ones first.
     pub priority: i32,
     /// Names of plugins that must be loaded before this one.
     pub dependencies: Vec<String>,
-    /// What the model can decide to do, as [`Self::action`] adds it.
+    /// Actions that the model can choose, as [`Self::action`] adds it.
     pub actions: Vec<Arc<dyn AnyAction>>,
     /// Parts of the prompt's context.
     pub providers: Vec<Arc<dyn Provider>>,
-    /// What learns from finished turns.
+    /// Evaluators that learn from finished turns.
     pub evaluators: Vec<Arc<dyn Evaluator>>,
-    /// What runs beside the turns; one process at a time runs them for an agent.
+    /// Services that run beside the turns; one process at a time runs them for an agent.
     pub services: Vec<Arc<dyn Service>>,
     /// Code around every turn, in the order in which it was added.
     pub middleware: Vec<Arc<dyn Middleware>>,

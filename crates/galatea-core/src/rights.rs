@@ -9,8 +9,7 @@ use crate::{
     error::Result,
     ids::EntityId,
     people::{People, PersonEntry},
-    settings::Settings,
-    variable::Variable,
+    settings::{Settings, variable::Variable},
     world::{Role, World},
 };
 
@@ -42,7 +41,7 @@ pub fn owners(settings: &Settings, source: &str) -> Result<People> {
         .collect())
 }
 
-/// What is odd about `AGENT_OWNERS`, a sentence each. `ids` says for a platform which ids people
+/// Remarks about `AGENT_OWNERS`, a sentence each. `ids` says for a platform which ids people
 /// have there; none for an unknown platform.
 ///
 /// # Errors
@@ -79,7 +78,7 @@ pub fn role(world: Option<&World>, entity: EntityId) -> Role {
     world.metadata.roles.get(&entity).copied().unwrap_or(Role::None)
 }
 
-/// Whether anyone has a role in a World, as [`role`] gives it.
+/// True if anyone has a role in a World, as [`role`] gives it.
 pub fn has_roles(world: Option<&World>) -> bool {
     world
         .is_some_and(|world| world.metadata.ownership.is_some() || !world.metadata.roles.is_empty())

@@ -5,13 +5,16 @@
 //! `.env`, `galatea.toml`, defaults. A stored `false` or `0` counts. The environment is never
 //! copied into a character or a database.
 
+pub mod secret;
+pub(crate) mod variable;
+
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt, path::PathBuf, str::FromStr, sync::Arc};
 
 use crate::{
     error::{Error, Result},
     secret::SecretString,
-    variable::Variable,
+    settings::variable::Variable,
 };
 
 /// Origin of a value.
@@ -59,7 +62,7 @@ impl fmt::Display for Origin {
 pub struct Setting {
     /// A scalar, or a JSON list or object from a character file.
     pub value: Value,
-    /// Its origin.
+    /// Origin.
     pub origin: Origin,
 }
 

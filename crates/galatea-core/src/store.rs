@@ -21,17 +21,27 @@ mod change;
 mod derived;
 mod embedding;
 mod event;
+#[doc(hidden)]
+pub mod export;
 mod forget;
+#[doc(hidden)]
+pub mod hint;
 mod inbox;
 mod inbox_state;
 mod lease;
 mod link;
 mod memory;
+pub mod mentioned;
 mod outbox;
 mod partition;
 mod plugin_cache;
+#[doc(hidden)]
+pub mod question_models;
 mod recall;
+#[doc(hidden)]
+pub mod shared_breaker;
 mod step;
+pub mod task;
 mod turn;
 mod usage;
 
@@ -166,8 +176,8 @@ pub trait RoomStore: Send + Sync {
     /// Rooms of an agent in which a person takes part, in the order of their ids. Called rarely, by
     /// commands and warnings: it may read every participant.
     async fn rooms_of(&self, agent: AgentId, person: EntityId) -> Result<Vec<Room>>;
-    /// Those who have spoken in a Room or joined it, as far as the platform says so. Called to find
-    /// out whether a person may see a memory.
+    /// People who have spoken in a Room or joined it, as far as the platform says so. Called to
+    /// find out whether a person may see a memory.
     async fn participants(&self, room: RoomId) -> Result<Vec<Participant>>;
     /// State of an entity in a room; none if it is not a participant or has no state. Called when a
     /// Room is read that is not in memory.
@@ -181,7 +191,7 @@ pub trait RoomStore: Send + Sync {
 /// Reads the people and bots that an agent has met.
 #[async_trait]
 pub trait EntityStore: Send + Sync {
-    /// Those of `ids` that exist; unknown ids are left out. Called by providers and commands.
+    /// Entities of `ids` that exist; unknown ids are left out. Called by providers and commands.
     async fn entities(&self, ids: &[EntityId]) -> Result<Vec<Entity>>;
     /// Every participant of a Room, with names and metadata. Called by the provider that lists the
     /// people of a Room.

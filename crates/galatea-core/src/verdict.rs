@@ -10,7 +10,7 @@ use crate::redact::masked_text;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Verdict {
-    /// What happens to the message.
+    /// Decision about the message.
     pub decision: Decision,
     /// Steps in the order they were taken.
     pub steps: Vec<Step>,
@@ -19,7 +19,7 @@ pub struct Verdict {
     pub change: Option<Change>,
 }
 
-/// What happens to a message.
+/// Decision about a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
@@ -38,18 +38,18 @@ pub enum Decision {
     Failed,
 }
 
-/// One step of a decision.
+/// A step of a decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// Rule or stage: `own-message`, `bots`, `muted`, `dm-policy`, `mention`, `model`, …
     pub rule: Cow<'static, str>,
-    /// What it came to.
+    /// Outcome.
     pub outcome: StepOutcome,
     /// Why, in a sentence.
     pub reason: Cow<'static, str>,
 }
 
-/// What a step came to.
+/// Outcome of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StepOutcome {

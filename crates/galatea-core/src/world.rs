@@ -1,5 +1,8 @@
 //! A server, workspace or chat container.
 
+pub mod room;
+pub mod world_settings;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -54,7 +57,7 @@ impl World {
         Map::from_iter([(SETTINGS.to_owned(), Value::Object(settings))])
     }
 
-    /// What its owner or an admin answered to a declared setting
+    /// Answers of its owner or an admin to a declared setting
     /// ([`crate::world_settings::WorldSetting`]).
     pub fn setting(&self, key: &str) -> Option<&str> {
         self.metadata.extra.get(WORLD_SETTINGS)?.get(key)?.as_str()

@@ -8,15 +8,10 @@ use std::{
 };
 
 use galatea_core::{Clock, Error, Result, SystemClock};
-use reqwest::{Method, redirect::Policy};
+use reqwest::redirect::Policy;
 use url::{Host, Url};
 
-use crate::{
-    error::codes,
-    request::Request,
-    tls,
-    untrusted::{self, FetchLimits, Fetched},
-};
+use crate::{error::codes, resolver, tls};
 
 /// Options of the client. A request can override the timeouts and the size limit.
 #[derive(Clone)]
@@ -27,7 +22,7 @@ pub struct HttpOptions {
     pub total_timeout: Duration,
     /// Value of the `User-Agent` header.
     pub user_agent: String,
-    /// How long an idle connection is kept.
+    /// Time for which an idle connection is kept.
     pub idle_connection: Duration,
     /// Most idle connections kept per host. Each takes about 30 KiB here and a connection at the
     /// server. When more than this many requests run at once, the surplus opens a new connection
@@ -118,11 +113,11 @@ impl HttpClient {
         Ok(client)
     }
 
-    fn direct(&self) -> Result<&reqwest::Client> {
+    pub(crate) fn direct(&self) -> Result<&reqwest::Client> {
         made(&self.0.direct, || base(&self.0.options).no_proxy())
     }
 
-    fn proxied(&self) -> Result<&reqwest::Client> {
+    pub(crate) fn proxied(&self) -> Result<&reqwest::Client> {
         if self.0.through_proxy {
             made(&self.0.proxied, || base(&self.0.options))
         } else {
@@ -130,65 +125,10 @@ impl HttpClient {
         }
     }
 
-    fn guarded(&self) -> Result<&reqwest::Client> {
+    pub(crate) fn guarded(&self) -> Result<&reqwest::Client> {
         made(&self.0.guarded, || {
-            untrusted::guard(base(&self.0.options).no_proxy(), &self.0.options.untrusted_exceptions)
+            resolver::guard(base(&self.0.options).no_proxy(), &self.0.options.untrusted_exceptions)
         })
-    }
-
-    /// Starts a GET request.
-    pub fn get(&self, url: &str) -> Request {
-        self.request(Method::GET, url)
-    }
-
-    /// Starts a POST request.
-    pub fn post(&self, url: &str) -> Request {
-        self.request(Method::POST, url)
-    }
-
-    /// Starts a request of any method. A bad URL is reported by [`Request::send`].
-    pub fn request(&self, method: Method, url: &str) -> Request {
-        match Url::parse(url) {
-            Ok(url) if matches!(url.scheme(), "http" | "https") => {
-                match if is_loopback(&url) { self.direct() } else { self.proxied() } {
-                    Ok(client) => {
-                        Request::new(self.clone(), client.request(method, url.clone()), place(&url))
-                    }
-                    Err(error) => Request::broken(self.clone(), error),
-                }
-            }
-            Ok(_) => Request::broken(
-                self.clone(),
-                Error::invalid("only http and https addresses can be called").with_code(codes::URL),
-            ),
-            Err(error) => Request::broken(
-                self.clone(),
-                Error::invalid("this is not a valid URL")
-                    .with_code(codes::URL)
-                    .with("cause", error),
-            ),
-        }
-    }
-
-    /// Fetches an address that a stranger supplied; see [`crate::untrusted`].
-    ///
-    /// # Errors
-    /// `Forbidden` with [`codes::SSRF`] for an address inside our network, `Invalid` for another
-    /// scheme or too many bytes, `Timeout`, `Unavailable`, or the kind that belongs to the HTTP
-    /// status.
-    pub async fn fetch_untrusted(&self, url: &str, limits: &FetchLimits) -> Result<Fetched> {
-        untrusted::fetch(self, self.guarded()?, url, limits).await
-    }
-
-    /// Whether [`HttpClient::fetch_untrusted`] refuses the host of an address whatever its name
-    /// resolves to: an address of an internal network, or this machine. Called for error messages.
-    pub fn refuses(&self, url: &Url) -> bool {
-        let refused = |ip| untrusted::check(ip, &self.options().untrusted_exceptions).is_some();
-        match url.host() {
-            Some(Host::Ipv4(ip)) => refused(ip.into()),
-            Some(Host::Ipv6(ip)) => refused(ip.into()),
-            Some(Host::Domain(_)) | None => is_loopback(url),
-        }
     }
 
     /// The options that the client was built with.

@@ -8,7 +8,7 @@ use crate::redact::redact;
 
 /// Stable codes of the errors made here.
 pub mod codes {
-    /// Nothing listens at the address.
+    /// No server listens at the address.
     pub const REFUSED: &str = "GAL-HTTP-REFUSED";
     /// The host's name has no address.
     pub const DNS: &str = "GAL-HTTP-DNS";
@@ -80,7 +80,7 @@ pub fn exhausted() -> Error {
         .with_fix("raise the limit of open files (`ulimit -n`, LimitNOFILE= of the unit), or look at what else uses them; it is tried again meanwhile")
 }
 
-/// Whether a failure means that this machine lacks a resource: open files of the process or of the
+/// True if a failure means that this machine lacks a resource: open files of the process or of the
 /// system, ports, buffers, memory.
 pub fn is_local(error: &(dyn StdError + 'static)) -> bool {
     // ENOMEM, ENFILE and EMFILE of every Unix; EADDRNOTAVAIL and ENOBUFS, which differ.

@@ -17,6 +17,7 @@ pub mod origins;
 pub mod platform;
 pub mod redact;
 pub mod request;
+mod resolver;
 pub mod response;
 pub mod retry_after;
 mod tls;

@@ -1,4 +1,4 @@
-//! Where the settings were set that a connector's errors are about.
+//! Places of the settings that a connector's errors are about.
 
 use galatea_core::{Error, Settings, Variable};
 

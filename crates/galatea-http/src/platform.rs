@@ -5,7 +5,7 @@ use galatea_core::{Error, ErrorKind, Sent};
 
 use crate::error::status_error;
 
-/// How the errors of one platform name it. A connector has one constant of this type.
+/// Name of a platform in its errors. A connector has one constant of this type.
 #[derive(Debug, Clone, Copy)]
 pub struct Platform {
     /// Name for people: `Telegram`.

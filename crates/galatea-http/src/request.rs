@@ -5,16 +5,17 @@ use std::{fmt, time::Duration};
 use bytes::Bytes;
 use galatea_core::{Error, ExposeSecret, Result, SecretString, SendPermit};
 use reqwest::{
-    RequestBuilder,
+    Method, RequestBuilder,
     header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName, HeaderValue},
     multipart::Form,
 };
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
+use url::Url;
 
 use crate::{
-    client::HttpClient,
-    error::{timed_out, transport},
+    client::{HttpClient, is_loopback, place},
+    error::{codes, timed_out, transport},
     response::Response,
 };
 
@@ -35,6 +36,42 @@ pub struct Request {
 impl fmt::Debug for Request {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Request").field("host", &self.place).finish_non_exhaustive()
+    }
+}
+
+impl HttpClient {
+    /// Starts a GET request.
+    pub fn get(&self, url: &str) -> Request {
+        self.request(Method::GET, url)
+    }
+
+    /// Starts a POST request.
+    pub fn post(&self, url: &str) -> Request {
+        self.request(Method::POST, url)
+    }
+
+    /// Starts a request of any method. A bad URL is reported by [`Request::send`].
+    pub fn request(&self, method: Method, url: &str) -> Request {
+        match Url::parse(url) {
+            Ok(url) if matches!(url.scheme(), "http" | "https") => {
+                match if is_loopback(&url) { self.direct() } else { self.proxied() } {
+                    Ok(client) => {
+                        Request::new(self.clone(), client.request(method, url.clone()), place(&url))
+                    }
+                    Err(error) => Request::broken(self.clone(), error),
+                }
+            }
+            Ok(_) => Request::broken(
+                self.clone(),
+                Error::invalid("only http and https addresses can be called").with_code(codes::URL),
+            ),
+            Err(error) => Request::broken(
+                self.clone(),
+                Error::invalid("this is not a valid URL")
+                    .with_code(codes::URL)
+                    .with("cause", error),
+            ),
+        }
     }
 }
 

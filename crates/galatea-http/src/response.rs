@@ -52,7 +52,7 @@ impl Response {
         self.inner.status().as_u16()
     }
 
-    /// Whether the status is 2xx.
+    /// True if the status is 2xx.
     pub fn is_success(&self) -> bool {
         self.inner.status().is_success()
     }
@@ -67,7 +67,7 @@ impl Response {
         media_type(self.header("content-type").unwrap_or_default())
     }
 
-    /// How long the server asks the client to wait. A date is compared with the server's own
+    /// Wait that the server asks for. A date is compared with the server's own
     /// `Date`, so that a wrong clock on either side does not matter.
     pub fn retry_after(&self) -> Option<Duration> {
         let ours = self.clock.now();
@@ -99,7 +99,7 @@ impl Response {
     /// Each piece can be `Timeout`, `Unavailable` (the connection broke) or `Invalid` (too long).
     /// The stream ends after an error.
     pub fn stream(self) -> BoxStream<'static, Result<Bytes>> {
-        let reader = Reader {
+        let reader = BodyReader {
             deadline: self.start + self.total,
             total: self.total,
             idle: self.idle,
@@ -157,7 +157,7 @@ impl Response {
     }
 }
 
-struct Reader {
+struct BodyReader {
     body: Option<reqwest::Response>,
     deadline: Instant,
     total: Duration,
@@ -167,7 +167,7 @@ struct Reader {
     place: String,
 }
 
-impl Reader {
+impl BodyReader {
     async fn next(&mut self) -> Option<Result<Bytes>> {
         let body = self.body.as_mut()?;
         let (until, silence) = match self.idle.map(|idle| (Instant::now() + idle, idle)) {

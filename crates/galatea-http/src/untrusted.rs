@@ -6,29 +6,17 @@
 //! Literal addresses bypass resolvers, so they are checked before each hop. No proxy is used, since
 //! it would resolve names without this check.
 
-use std::{
-    error::Error as StdError,
-    fmt, io,
-    net::{IpAddr, SocketAddr},
-    sync::Arc,
-    time::Duration,
-};
-
 use bytes::Bytes;
-use futures::future::BoxFuture;
 use galatea_core::{Error, ErrorKind, Result, Sent};
-use reqwest::{
-    ClientBuilder,
-    dns::{Addrs, Name, Resolve, Resolving},
-    header::LOCATION,
-};
+use reqwest::header::LOCATION;
+use std::{error::Error as StdError, fmt, net::IpAddr, time::Duration};
 use tokio::time::{Instant, timeout_at};
 use url::{Host, Url};
 
+use super::resolver::{Denied, check};
 use crate::{
-    client::{HttpClient, place},
+    client::{HttpClient, is_loopback, place},
     error::{codes, status_error, timed_out, transport},
-    guard::denied,
     response::Response,
 };
 
@@ -65,65 +53,30 @@ impl fmt::Debug for Fetched {
     }
 }
 
-type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
+impl HttpClient {
+    /// Fetches an address that a stranger supplied; see [`crate::untrusted`].
+    ///
+    /// # Errors
+    /// `Forbidden` with [`codes::SSRF`] for an address inside our network, `Invalid` for another
+    /// scheme or too many bytes, `Timeout`, `Unavailable`, or the kind that belongs to the HTTP
+    /// status.
+    pub async fn fetch_untrusted(&self, url: &str, limits: &FetchLimits) -> Result<Fetched> {
+        fetch(self, self.guarded()?, url, limits).await
+    }
 
-/// Configures a client to connect only to public addresses.
-pub(crate) fn guard(builder: ClientBuilder, exceptions: &[IpAddr]) -> ClientBuilder {
-    guard_with(
-        builder,
-        exceptions,
-        Arc::new(|host| {
-            Box::pin(async move { Ok(tokio::net::lookup_host((host, 0)).await?.collect()) })
-        }),
-    )
-}
-
-fn guard_with(builder: ClientBuilder, exceptions: &[IpAddr], lookup: Lookup) -> ClientBuilder {
-    // Connections are not reused, so that a stranger's server cannot hold sockets of this process.
-    builder
-        .pool_max_idle_per_host(0)
-        .dns_resolver(GuardedResolver { lookup, exceptions: exceptions.into() })
-}
-
-struct GuardedResolver {
-    lookup: Lookup,
-    exceptions: Arc<[IpAddr]>,
-}
-
-impl Resolve for GuardedResolver {
-    fn resolve(&self, name: Name) -> Resolving {
-        let found = (self.lookup)(name.as_str().to_owned());
-        let exceptions = self.exceptions.clone();
-        Box::pin(async move {
-            let addresses = found.await?;
-            // One internal address is enough to refuse the name: an answer that mixes both kinds
-            // indicates DNS rebinding.
-            if let Some(why) = addresses.iter().find_map(|address| check(address.ip(), &exceptions))
-            {
-                return Err(Denied(why).into());
-            }
-            let addresses: Addrs = Box::new(addresses.into_iter());
-            Ok(addresses)
-        })
+    /// True if [`HttpClient::fetch_untrusted`] refuses the host of an address whatever its name
+    /// resolves to: an address of an internal network, or this machine. Called for error messages.
+    pub fn refuses(&self, url: &Url) -> bool {
+        let refused = |ip| check(ip, &self.options().untrusted_exceptions).is_some();
+        match url.host() {
+            Some(Host::Ipv4(ip)) => refused(ip.into()),
+            Some(Host::Ipv6(ip)) => refused(ip.into()),
+            Some(Host::Domain(_)) | None => is_loopback(url),
+        }
     }
 }
 
-pub(crate) fn check(ip: IpAddr, exceptions: &[IpAddr]) -> Option<&'static str> {
-    if exceptions.contains(&ip) { None } else { denied(ip) }
-}
-
-#[derive(Debug)]
-struct Denied(&'static str);
-
-impl fmt::Display for Denied {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "address refused: {}", self.0)
-    }
-}
-
-impl StdError for Denied {}
-
-pub(crate) async fn fetch(
+async fn fetch(
     client: &HttpClient,
     guarded: &reqwest::Client,
     url: &str,

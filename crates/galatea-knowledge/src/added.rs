@@ -119,7 +119,7 @@ fn sources(noted: Option<&Value>) -> Result<Vec<Source>> {
 }
 
 impl Source {
-    /// Whether a document is stored as this source would store it.
+    /// True if a document is stored as this source would store it.
     fn brings(&self, document: &Stored) -> bool {
         self.shared == document.is_shared() && self.has(&document.record.key)
     }

@@ -15,10 +15,11 @@ use tokio::{
 };
 
 use crate::{
-    document::{Limits, too_large, unreadable},
+    document::Limits,
     format::Format,
-    ingest::RETRY,
     pieces::{Pieces, pieces},
+    problem::RETRY,
+    refusal::{too_large, unreadable},
     sandbox,
     wire::Receiver,
 };

@@ -6,8 +6,9 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
 use crate::{
-    document::{Block, BlockKind, Document, too_large},
+    document::{BlockKind, Document, DocumentBlock},
     fit::{TOKEN, shorten, size, split_at_words},
+    refusal::too_large,
     sentence::{is_ended, sentences},
 };
 
@@ -90,7 +91,7 @@ struct Cutter {
     last: Vec<String>,
 }
 
-/// Where the text of a block stands, and how much fits into one piece there.
+/// Position of a block's text, and the length that fits into one piece there.
 struct Site {
     heading: Vec<String>,
     page: Option<u32>,
@@ -98,7 +99,7 @@ struct Site {
 }
 
 impl Cutter {
-    fn block(&mut self, block: Block) -> Result<()> {
+    fn block(&mut self, block: DocumentBlock) -> Result<()> {
         let heading = within_path(block.heading);
         let room = MOST.saturating_sub(size(&heading.join(PATH)));
         let site = Site { heading, page: block.page, room };

@@ -1,4 +1,4 @@
-//! Which pieces an answer may refer to, and how the reference looks to readers. Pure.
+//! Pieces that an answer may refer to, and the look of a reference. Pure.
 
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
@@ -15,9 +15,9 @@ pub(crate) struct Citation {
     pub(crate) url: Option<String>,
 }
 
-/// How references look.
+/// Look of references.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum CiteForm {
     /// Numbers in the text, and a list at the end: for chats.
     List,
     /// The first source in brackets at the end, without numbers: for public posts, which are short.
@@ -26,12 +26,12 @@ pub(crate) enum Form {
 
 /// Most sources listed.
 const MOST: usize = 5;
-/// What begins a list of sources, ours or one that the model wrote itself.
+/// Beginnings of a list of sources, ours or one that the model wrote itself.
 const LIST: &str = "Sources:";
 
 /// An answer with references to pieces that were in the prompt. Numbers that stand for nothing go,
 /// the others are counted from 1 in the order of the text; code stays as it is.
-pub(crate) fn cite(answer: &str, citations: &[Citation], form: Form) -> String {
+pub(crate) fn cite(answer: &str, citations: &[Citation], form: CiteForm) -> String {
     let answer = without_own_list(answer);
     let mut used: Vec<&Citation> = Vec::new();
     let mut out = String::with_capacity(answer.len());
@@ -63,7 +63,7 @@ pub(crate) fn cite(answer: &str, citations: &[Citation], form: Form) -> String {
                 shown.push(number + 1);
             }
         }
-        if form == Form::Short || shown.is_empty() {
+        if form == CiteForm::Short || shown.is_empty() {
             out.truncate(out.trim_end_matches(' ').len());
         } else {
             for number in shown {
@@ -76,10 +76,10 @@ pub(crate) fn cite(answer: &str, citations: &[Citation], form: Form) -> String {
     used.truncate(MOST);
     match (form, used.first()) {
         (_, None) => {}
-        (Form::Short, Some(first)) => {
+        (CiteForm::Short, Some(first)) => {
             let _ = write!(out, " ({})", first.url.as_deref().unwrap_or(&first.place));
         }
-        (Form::List, Some(_)) => {
+        (CiteForm::List, Some(_)) => {
             let _ = write!(out, "\n\n{LIST}");
             for (n, citation) in used.iter().enumerate() {
                 let _ = write!(out, "\n[{}] {}", n + 1, citation.place);
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn only_pieces_of_the_prompt_stay_and_are_listed() {
-        let listed = |answer| cite(answer, &pieces(), Form::List);
+        let listed = |answer| cite(answer, &pieces(), CiteForm::List);
         assert_eq!(
             listed("Oak [2], built 1921 [3][9]. Twice [1, 2]."),
             "Oak [1], built 1921 [2]. Twice [2][1].\n\nSources:\n[1] Garden › Trees https://example.org/garden\n[2] House, page 3"
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn posts_name_one_source() {
-        let short = |answer| cite(answer, &pieces(), Form::Short);
+        let short = |answer| cite(answer, &pieces(), CiteForm::Short);
         assert_eq!(short("Oak [2] of 1921 [1]."), "Oak of 1921. (https://example.org/garden)");
         assert_eq!(short("1921 [1]"), "1921 (House, page 3)");
         assert_eq!(short("No idea."), "No idea.");
@@ -178,7 +178,7 @@ mod tests {
         #[test]
         fn words_stay(answer in "[a-z \\[\\]0-9`\n,(]{0,80}") {
             let letters = |text: &str| text.chars().filter(|c| c.is_ascii_lowercase()).collect::<String>();
-            let cited = cite(&answer, &[], Form::List);
+            let cited = cite(&answer, &[], CiteForm::List);
             prop_assert_eq!(letters(&cited), letters(&answer));
         }
     }

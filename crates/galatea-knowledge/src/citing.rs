@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use galatea_core::{ChannelType, Content, Middleware, Result, Turn, Verdict};
 
 use crate::{
-    cite::{Citation, Form, cite},
+    cite::{Citation, CiteForm, cite},
     provider::{CITATIONS, NAME},
 };
 
@@ -25,8 +25,8 @@ impl Middleware for Citing {
         };
         let citations: Vec<Citation> = serde_json::from_value(known.clone()).unwrap_or_default();
         let form = match turn.room.kind {
-            ChannelType::Feed => Form::Short,
-            _ => Form::List,
+            ChannelType::Feed => CiteForm::Short,
+            _ => CiteForm::List,
         };
         answer.text = cite(&answer.text, &citations, form);
         Ok(())

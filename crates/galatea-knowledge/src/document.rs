@@ -1,14 +1,10 @@
-//! What a file says, as blocks of text that know their heading and page.
+//! Content of a file, as blocks of text that know their heading and page.
 
-use galatea_core::{Error, ErrorKind, Result};
+use galatea_core::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+use super::refusal::{too_large, unreadable};
 use crate::format::Format;
-
-/// Code of every document that cannot be read.
-pub const UNREADABLE: &str = "GAL-KNOW-READ";
-/// Code of a document beyond a limit.
-pub const TOO_LARGE: &str = "GAL-KNOW-SIZE";
 
 /// A parsed document.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -16,8 +12,8 @@ pub struct Document {
     /// The title that the document states; `None` if it states none.
     pub title: Option<String>,
     /// Its text, in reading order.
-    pub blocks: Vec<Block>,
-    /// What of it cannot be read, if the rest can.
+    pub blocks: Vec<DocumentBlock>,
+    /// Part that cannot be read, if the rest can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unread: Option<UnreadPages>,
 }
@@ -25,14 +21,14 @@ pub struct Document {
 /// Pages of a damaged document that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnreadPages {
-    /// How many.
+    /// Number.
     pub unread: usize,
     /// Of how many.
     pub pages: usize,
 }
 
 impl UnreadPages {
-    /// What a person has to know.
+    /// Notes for a person.
     pub(crate) fn error(self) -> Error {
         let Self { unread, pages } = self;
         unreadable(format!("{unread} of the {pages} pages are missing or damaged; the others were read"))
@@ -42,20 +38,20 @@ impl UnreadPages {
 
 /// A paragraph, list, table or piece of code.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Block {
+pub struct DocumentBlock {
     /// The headings above it, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub heading: Vec<String>,
     /// The page it is on, from 1; `None` for formats without pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<u32>,
-    /// What it consists of.
+    /// Kind.
     pub kind: BlockKind,
     /// Its text. A table has one row per line, without its header.
     pub text: String,
 }
 
-/// What a block consists of, which decides where it may be cut.
+/// Kind of a block, which decides where it may be cut.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BlockKind {
@@ -167,7 +163,7 @@ impl Writer {
         self.document.unread = (unread > 0).then_some(UnreadPages { unread, pages });
     }
 
-    /// Whether the document has no blocks yet.
+    /// True if the document has no blocks yet.
     pub(crate) fn is_empty(&self) -> bool {
         self.document.blocks.is_empty()
     }
@@ -194,7 +190,7 @@ impl Writer {
             return Err(too_large("the document has more text than is read")
                 .with("limit", format!("{} MiB", self.limits.text >> 20)));
         }
-        self.document.blocks.push(Block {
+        self.document.blocks.push(DocumentBlock {
             heading: self.headings.iter().map(|(_, text)| text.clone()).collect(),
             page: self.page,
             kind,
@@ -234,7 +230,7 @@ impl Writer {
     }
 }
 
-/// One line, bounded.
+/// A line, bounded.
 fn clean_line(text: &str) -> String {
     let line = galatea_core::visible::one_line(text);
     match line.char_indices().nth(LONGEST_HEADING) {
@@ -261,20 +257,8 @@ fn paragraph(text: &str) -> String {
     out
 }
 
-/// One row of a table as a line of text.
+/// Row of a table as a line of text.
 pub(crate) fn row<'a>(cells: impl IntoIterator<Item = &'a str>) -> String {
     let cells: Vec<String> = cells.into_iter().map(galatea_core::visible::one_line).collect();
     cells.join(" | ")
-}
-
-/// A document that cannot be read.
-pub(crate) fn unreadable(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
-    Error::invalid(message).with_code(UNREADABLE)
-}
-
-/// A document beyond a limit.
-pub(crate) fn too_large(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
-    Error::new(ErrorKind::TooLong, message)
-        .with_code(TOO_LARGE)
-        .with_fix("split the document into smaller files, or leave it out")
 }

@@ -132,7 +132,7 @@ impl Library {
         Ok(questions.compare(answers))
     }
 
-    /// What a call cost.
+    /// Cost of a call.
     fn cost(&self, model: &ModelInfo, texts: &[String]) -> UsageRow {
         let day = Day::of(self.parts.clock.now());
         embedding_cost(&self.parts.identity, SOURCE, day, model, texts)
@@ -153,7 +153,7 @@ impl Library {
     }
 }
 
-/// What a call of an embedding model cost that no person asked for, as a row of the ledger under the
+/// Cost of an embedding model's call that no person asked for, as a row of the ledger under the
 /// agent's own entity. `source` says what it was for.
 pub fn embedding_cost(
     identity: &AgentIdentity,

@@ -7,7 +7,7 @@ use unicode_segmentation::UnicodeSegmentation;
 /// sums of others are never too small.
 pub(crate) const TOKEN: u64 = 6;
 
-/// How large a text is, in sixths of a token.
+/// Size of a text, in sixths of a token.
 pub(crate) fn size(text: &str) -> u64 {
     if text.is_ascii() { 2 * text.len() as u64 } else { TOKEN * Family::Other.text(text) }
 }

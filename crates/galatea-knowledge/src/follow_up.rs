@@ -1,5 +1,5 @@
-//! What a message asks of documents: by itself, and if it points back (`and how much is it?`) together
-//! with what its speaker said before. Pure.
+//! Question of a message to documents: by itself, and if it points back (`and how much is it?`)
+//! together with what its speaker said before. Pure.
 
 use galatea_core::fusion::is_unspaced;
 
@@ -8,21 +8,21 @@ use crate::terms;
 /// A message that points back has so many words at most that say what it is about. With more it says
 /// that itself.
 const FEW: usize = 2;
-/// The same in a script without spaces, where particles count too.
+/// Words that point back in a script without spaces, where particles count too.
 const FEW_UNSPACED: usize = 4;
 /// Messages before it that are looked at.
 const BACK: usize = 4;
 
-/// What is looked for in documents.
+/// Question to documents.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Asked {
-    /// What is being said, by itself.
+pub(crate) struct DocumentQuestion {
+    /// The message by itself.
     pub(crate) alone: String,
-    /// The same with what was said before, if it points back.
+    /// The message with what was said before, if it points back.
     pub(crate) in_context: Option<String>,
 }
 
-impl Asked {
+impl DocumentQuestion {
     /// `said` is what is being said, the newest first, and `before` what its speaker said before that,
     /// the newest first.
     pub(crate) fn new<'a>(said: &[&str], before: impl Iterator<Item = &'a str>) -> Self {
@@ -31,7 +31,7 @@ impl Asked {
                 let mut texts = vec![*message];
                 for text in before.take(BACK).filter(|text| terms::count(text) > 0) {
                     texts.push(text);
-                    // What it is about stands in the last message that stands on its own.
+                    // Its subject stands in the last message that stands on its own.
                     if !points_back(text) {
                         break;
                     }
@@ -56,7 +56,8 @@ const POINTING: &[&str] = &[
     "dort", "diese", "dieser", "dieses", "diesen", "ça", "cela", "celui", "celle", "eso", "esto",
     "это", "он", "она", "оно", "они", "его", "её", "их",
 ];
-/// The same where they end the question: elsewhere they are articles, or name a person politely.
+/// Words that point back only at the end of the question: elsewhere they are articles, or name a
+/// person politely.
 const POINTING_LAST: &[&str] = &["das", "es", "die", "der", "sie"];
 /// Beginnings and ends of questions that go on about something, in scripts without spaces.
 const BEGINS: &[&str] = &[
@@ -80,7 +81,7 @@ const BEGINS: &[&str] = &[
 ];
 const ENDS: &[&str] = &["呢", "は"];
 
-/// Whether a message is about what was said before it.
+/// True if a message is about what was said before it.
 fn points_back(message: &str) -> bool {
     let words: Vec<String> = terms::split_words(message).collect();
     let (Some(first), Some(last)) = (words.first(), words.last()) else { return false };
@@ -144,8 +145,9 @@ mod tests {
 
     #[test]
     fn what_it_is_about_stands_in_the_last_message_that_stands_on_its_own() {
-        let asked =
-            |said: &[&str], before: &[&str]| Asked::new(said, before.iter().copied()).in_context;
+        let asked = |said: &[&str], before: &[&str]| {
+            DocumentQuestion::new(said, before.iter().copied()).in_context
+        };
         let before =
             ["and on Sundays?", "thanks!", "What does a paddle cost?", "Where is the wifi?"];
         assert_eq!(

@@ -1,9 +1,9 @@
-//! What a file is, by its content and by its name.
+//! Format of a file, by its content and by its name.
 
 use galatea_core::{Error, Result};
 use std::{fmt, str::FromStr};
 
-use crate::document::unreadable;
+use crate::refusal::unreadable;
 
 /// A format that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -88,12 +88,12 @@ impl Format {
         }
     }
 
-    /// Whether its files are told by their first bytes.
+    /// True if its files are told by their first bytes.
     pub(crate) fn is_binary(self) -> bool {
         matches!(self, Self::Docx | Self::Epub | Self::Pdf)
     }
 
-    /// Whether its parser runs in a child process: formats with markup or binary structure. Text,
+    /// True if its parser runs in a child process: formats with markup or binary structure. Text,
     /// code and CSV are read in one pass of constant depth.
     pub fn needs_child(self) -> bool {
         !matches!(self, Self::Text | Self::Code | Self::Csv)
@@ -145,7 +145,7 @@ impl FromStr for Format {
     }
 }
 
-/// What the first bytes say.
+/// Format by the first bytes.
 pub(crate) enum DetectedFormat {
     Binary(Format),
     Html,
@@ -156,7 +156,7 @@ pub(crate) enum DetectedFormat {
 /// first KiB (ISO 32000-1, implementation note 13).
 const LOOKED_AT: usize = 1024;
 
-/// What a file is, by its content alone.
+/// Format of a file, by its content alone.
 ///
 /// # Errors
 /// What it is instead of a document, as the end of a sentence.
@@ -254,7 +254,7 @@ mod tests {
             let error = Format::detect(name, bytes).unwrap_err();
             assert!(error.to_string().contains(message), "{error}");
             assert!(error.fix().unwrap().contains(fix), "{error}");
-            assert_eq!(error.code(), Some(crate::document::UNREADABLE));
+            assert_eq!(error.code(), Some(crate::refusal::UNREADABLE));
         }
     }
 }

@@ -10,10 +10,11 @@ use zip::{CompressionMethod, ZipWriter, write::SimpleFileOptions};
 
 use crate::{
     chunk::chunks,
-    document::{Document, Limits, TOO_LARGE, UNREADABLE},
+    document::{Document, Limits},
     format::Format,
     parse::parse,
     pieces::Pieces,
+    refusal::{TOO_LARGE, UNREADABLE},
     wire::{Receiver, send},
 };
 
@@ -105,7 +106,7 @@ fn check(outcome: galatea_core::Result<Document>) {
     }
 }
 
-/// What reaches the parent.
+/// Answers that reach the parent.
 fn received(outcome: galatea_core::Result<Pieces>) -> galatea_core::Result<Option<Pieces>> {
     let (mut lines, mut receiver) = (Vec::new(), Receiver::new(Limits::default().pieces));
     assert!(send(outcome, &mut lines).is_ok());

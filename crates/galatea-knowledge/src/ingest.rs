@@ -8,7 +8,7 @@ use galatea_core::{
 };
 use std::{collections::HashMap, path::Path, time::Duration};
 
-use self::read::{Bytes, allowed, read};
+use super::problem::RETRY;
 use crate::{
     chunk::hash,
     format::Format,
@@ -19,16 +19,14 @@ use crate::{
     scan::{Item, What},
     synced::{Progress, Step},
 };
+use read::{Bytes, allowed, read};
 
 /// Rows stored or deleted in one commit.
 const AT_ONCE: usize = 100;
-/// How long an address is taken as it was read.
+/// Time for which an address is taken as it was read.
 const FRESH: Duration = Duration::from_secs(24 * 3600);
-/// How long an address that could not be read is left alone, and a document that took too long.
-pub(crate) const RETRY: Duration = Duration::from_secs(3600);
-
-/// What came of one document.
-pub(crate) struct Outcome {
+/// Outcome of one document.
+pub(crate) struct DocumentOutcome {
     pub(crate) document: Stored,
     /// It was read because it is new or changed.
     pub(crate) read: bool,
@@ -48,7 +46,7 @@ pub(crate) async fn item(
     known: &HashMap<MemoryId, Stored>,
     nth: usize,
     progress: Progress<'_>,
-) -> Result<Outcome> {
+) -> Result<DocumentOutcome> {
     let own = library.parts.identity.id();
     let under = if item.source.shared { shared_agent() } else { own };
     let before = before.unwrap_or_else(|| Stored {
@@ -59,7 +57,7 @@ pub(crate) async fn item(
     });
     let is_right = before.record.is_complete() && !before.lost_its_original(known);
     if is_right && is_fresh(library, item, &before.record) {
-        return Ok(Outcome { document: before, read: false, pieces: 0 });
+        return Ok(DocumentOutcome { document: before, read: false, pieces: 0 });
     }
     progress(Step::Reading(item.key.clone(), nth));
     let now = library.parts.clock.now();
@@ -80,14 +78,14 @@ pub(crate) async fn item(
     describe(&mut document.record, library, item, bytes, now);
     let mut problem = None;
     let rows = match text {
-        Ok(Text::Unchanged) => return settle(library, document, &was, new, progress).await,
-        Ok(Text::Copy { hash, name, of }) => {
+        Ok(ReadText::Unchanged) => return settle(library, document, &was, new, progress).await,
+        Ok(ReadText::Copy { hash, name, of }) => {
             document.record.hash = hash;
             document.record.title = title_of(&name, None);
             document.record.same_as = Some(of);
             Vec::new()
         }
-        Ok(Text::Pieces { hash, name, pieces }) => {
+        Ok(ReadText::Pieces { hash, name, pieces }) => {
             document.record.hash = hash;
             document.record.title = title_of(&name, pieces.title.as_deref());
             document.record.same_as = None;
@@ -99,7 +97,7 @@ pub(crate) async fn item(
                 document.record.title = title_of(&item.key, None);
             }
             document.record.problem = Some(Problem::of(&error, now));
-            // What was read of it before stays, since the fault may pass.
+            // Pieces that were read before stay, since the fault may pass.
             return settle(library, document, &was, new, progress).await;
         }
     };
@@ -107,7 +105,7 @@ pub(crate) async fn item(
     replace(library, document, new, rows, progress).await
 }
 
-/// What stands for the bytes and the name of a document; none if it cannot be read now.
+/// Digest of the bytes and the name of a document; none if it cannot be read now.
 pub(crate) async fn digest(library: &Library, item: &Item) -> Option<String> {
     let read = match item.what {
         What::File { .. } => read(library, item).await.ok()?,
@@ -131,11 +129,11 @@ pub(crate) async fn moved(
     write(library, document, false, progress).await
 }
 
-/// What was read of a document.
-enum Text {
-    /// What is stored of it.
+/// Text that was read of a document.
+enum ReadText {
+    /// It equals the stored text.
     Unchanged,
-    /// What another document has.
+    /// It equals the text of another document.
     Copy {
         hash: String,
         name: String,
@@ -157,19 +155,19 @@ async fn look(
     before: &Stored,
     known: &HashMap<MemoryId, Stored>,
     read: Bytes,
-) -> Result<Text> {
+) -> Result<ReadText> {
     let Record { hash: was, same_as, problem, .. } = &before.record;
     let hash = hash(&[&read.bytes, read.name.as_bytes()]);
     // A document with a problem is parsed again: the problem may have been a server's.
     if before.record.is_complete() && *was == hash && same_as.is_none() && problem.is_none() {
-        return Ok(Text::Unchanged);
+        return Ok(ReadText::Unchanged);
     }
     let same = same_text(known, before, &hash).filter(|same| same.record.same_as.is_none());
     if let Some(same) = same {
-        return Ok(Text::Copy { hash, name: read.name, of: same.id });
+        return Ok(ReadText::Copy { hash, name: read.name, of: same.id });
     }
     let (pieces, name) = parse(library, read).await?;
-    Ok(Text::Pieces { hash, name, pieces })
+    Ok(ReadText::Pieces { hash, name, pieces })
 }
 
 /// A document as it is stored now.
@@ -227,11 +225,11 @@ async fn replace(
     new: bool,
     rows: Vec<galatea_core::Memory>,
     progress: Progress<'_>,
-) -> Result<Outcome> {
+) -> Result<DocumentOutcome> {
     let store = &library.parts.store;
     let (mut old, stored) = (document.pieces(), document.record.fragments.clone());
     if !new {
-        // Those that the record does not name, since two processes wrote it at once.
+        // Pieces that the record does not name, since two processes wrote it at once.
         let made = store.derived_from(document.under, &[document.id]).await?;
         old.extend(made.into_iter().map(|piece| piece.memory.id));
     }
@@ -239,7 +237,7 @@ async fn replace(
     // A run that was cut off may have given the document another title, and then the pieces of the
     // title before are gone.
     let complete = document.record.pending.is_empty();
-    // What an earlier run wanted to store may be stored or not.
+    // Pieces that an earlier run wanted to store may be stored or not.
     document.record.pending.extend(&ids);
     // A hash that stands for the old pieces until the new ones are complete.
     let digest = std::mem::take(&mut document.record.hash);
@@ -270,7 +268,7 @@ async fn replace(
         document.record.stale.clear();
         write(library, &document, false, progress).await?;
     }
-    Ok(Outcome { document, read: true, pieces: fresh.len() })
+    Ok(DocumentOutcome { document, read: true, pieces: fresh.len() })
 }
 
 /// Removes a document: its pieces first, since the document names them.
@@ -316,11 +314,11 @@ async fn settle(
     was: &Record,
     new: bool,
     progress: Progress<'_>,
-) -> Result<Outcome> {
+) -> Result<DocumentOutcome> {
     if new || document.record != *was {
         write(library, &document, new, progress).await?;
     }
-    Ok(Outcome { document, read: false, pieces: 0 })
+    Ok(DocumentOutcome { document, read: false, pieces: 0 })
 }
 
 async fn write(
@@ -339,7 +337,7 @@ async fn write(
     Ok(())
 }
 
-/// Whether a document need not be looked into.
+/// True if a document need not be looked into.
 fn is_fresh(library: &Library, item: &Item, record: &Record) -> bool {
     let now = library.parts.clock.now();
     let age = now.since(Timestamp(record.modified));

@@ -15,7 +15,7 @@ use crate::{
     synced::Progress,
 };
 
-/// Which document stands for each item of a scan, and which for none.
+/// Document of each item of a scan, and documents without an item.
 #[derive(Debug, Default)]
 pub(crate) struct Matched {
     /// By the agent that an item is stored under, and its key.
@@ -140,8 +140,8 @@ impl Matched {
     }
 }
 
-/// How many parts the ends of two paths have in common; nothing for two addresses, which are their
-/// own places.
+/// Number of parts that the ends of two paths have in common; nothing for two addresses, which are
+/// their own places.
 fn alike(one: &str, other: &str) -> usize {
     if one.contains("://") || other.contains("://") {
         return 0;

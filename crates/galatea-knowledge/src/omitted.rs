@@ -1,14 +1,18 @@
-//! What a source has that is not read: files beyond the limit, too deep, or without a usable name.
+//! Files of a source that are not read: files beyond the limit, too deep, or without a usable name.
 
 use galatea_core::Error;
 use std::path::Path;
 
-use crate::{
-    document::{too_large, unreadable},
-    scan::{DEPTH, MOST_FILES},
-};
+use crate::refusal::{too_large, unreadable};
 
-/// What is not read of one source.
+/// Most documents of one agent. elizaOS's `KNOWLEDGE_MAX_FILES` has no default; a larger collection
+/// belongs into a search engine.
+pub(crate) const MOST_FILES: usize = 5_000;
+
+/// Deepest folder searched, in levels below the one that is named.
+pub(crate) const DEPTH: usize = 16;
+
+/// Files of one source that are not read.
 #[derive(Debug, Default)]
 pub(crate) struct Omitted {
     /// Key of the source.
@@ -23,7 +27,7 @@ pub(crate) struct Omitted {
     pub(crate) seen: u64,
 }
 
-/// How many there are, and the first of them.
+/// Number of files, and the first of them.
 #[derive(Debug, Default)]
 pub(crate) struct Counted {
     count: usize,

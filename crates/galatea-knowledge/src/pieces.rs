@@ -9,22 +9,22 @@ use crate::{
     parse,
 };
 
-/// What is kept of a document.
+/// Kept parts of a document.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pieces {
     /// The title that the document states; `None` if it states none.
     pub title: Option<String>,
     /// Its pieces, in reading order.
     pub chunks: Vec<Chunk>,
-    /// What of it cannot be read.
+    /// Parts that cannot be read.
     pub unread: Option<UnreadPages>,
 }
 
 /// Parses a document and cuts it into pieces. Pure.
 ///
 /// # Errors
-/// `Invalid` ([`crate::document::UNREADABLE`]) for a damaged document or one without text,
-/// `TooLong` ([`crate::document::TOO_LARGE`]) for one beyond the limits. Both name the fix.
+/// `Invalid` ([`crate::refusal::UNREADABLE`]) for a damaged document or one without text,
+/// `TooLong` ([`crate::refusal::TOO_LARGE`]) for one beyond the limits. Both name the fix.
 pub(crate) fn pieces(format: Format, bytes: &[u8], limits: Limits) -> Result<Pieces> {
     let mut document = parse::parse(format, bytes, limits)?;
     let (title, unread) = (document.title.take(), document.unread);

@@ -2,7 +2,7 @@
 
 use galatea_core::{Error, Retry, Timestamp};
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::{fmt, time::Duration};
 
 /// Why a document or source cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -11,9 +11,9 @@ pub struct Problem {
     /// Its code for `galatea explain`. `None` in records of versions that did not note it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// What happened.
+    /// The problem.
     pub message: String,
-    /// What to do.
+    /// The remedy.
     pub fix: Option<String>,
     /// For faults that may pass although the file stays as it is: from when it is tried again, in
     /// milliseconds since 1970; 0 for each run.
@@ -22,7 +22,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// What an error at `now` says.
+    /// Problem of an error at `now`.
     pub(crate) fn of(error: &Error, now: Timestamp) -> Self {
         Self {
             code: error.code().map(str::to_owned),
@@ -36,7 +36,7 @@ impl Problem {
         }
     }
 
-    /// Whether it holds at `now` if nothing changed.
+    /// True if it holds at `now` if nothing changed.
     pub(crate) fn holds(&self, now: Timestamp) -> bool {
         self.retry_at.is_none_or(|retry_at| now.0 < retry_at)
     }
@@ -47,6 +47,10 @@ impl fmt::Display for Problem {
         f.write_str(&self.message)
     }
 }
+
+/// Time for which an address that could not be read is left alone, and a document that took too
+/// long.
+pub(crate) const RETRY: Duration = Duration::from_secs(3600);
 
 #[cfg(test)]
 mod tests {

@@ -18,12 +18,12 @@ pub struct Questions {
     unrelated: Mutex<HashMap<String, Arc<Vec<Embedding>>>>,
 }
 
-/// What a question means to each model that answered.
+/// Meaning of a question for each model that answered.
 #[derive(Debug, Clone, Default)]
 pub struct Meanings {
     /// Of each model, the present one first. Empty without an embedding model.
     pub meanings: Vec<Meaning>,
-    /// Which models did not answer, and why.
+    /// Models that did not answer, and the reason.
     pub note: Option<String>,
 }
 
@@ -53,7 +53,7 @@ impl Questions {
         self.models.embed(searched, model, question, &beside, deadline).await
     }
 
-    /// What the models answered, with the similarity of the question to unrelated texts.
+    /// Answers of the models, with the similarity of the question to unrelated texts.
     pub(crate) fn compare(&self, answers: Answers) -> Meanings {
         let meanings = answers.answered.into_iter().map(|answered| self.meaning(answered));
         Meanings { meanings: meanings.collect(), note: answers.note }
@@ -74,7 +74,7 @@ impl Questions {
         Meaning { model, embedding, unrelated }
     }
 
-    /// Those of a model, if they have this width.
+    /// Vectors of a model, if they have this width.
     fn known(&self, model: &str, width: Option<usize>) -> Option<Arc<Vec<Embedding>>> {
         let unrelated = self.unrelated.lock();
         let fits = |of: &Embedding| width.is_none_or(|width| of.width() == width);

@@ -1,5 +1,5 @@
-//! Whether the best piece says anything about the question, so that an agent can say that it does
-//! not know.
+//! Decides if the best piece says anything about the question, so that an agent can say that it
+//! does not know.
 
 use crate::search::{Meaning, RankedPiece, excess};
 
@@ -27,14 +27,14 @@ pub(crate) const UNRELATED: [&str; 8] = [
 /// A piece that is shown scores at least this share of the best one.
 const CLOSE: f32 = 0.5;
 
-/// Those of the pieces that a search found, the best first, which are about the question.
+/// Pieces that a search found, the best first, which are about the question.
 pub fn relevant(mut found: Vec<RankedPiece>, meaning: Option<&Meaning>) -> Vec<RankedPiece> {
     let best = found.first().map_or(0.0, |best| best.score);
     found.retain(|found| found.score >= CLOSE * best && is_relevant(found, meaning));
     found
 }
 
-/// Whether a piece is about the question.
+/// True if a piece is about the question.
 pub fn is_relevant(found: &RankedPiece, meaning: Option<&Meaning>) -> bool {
     let by_meaning = meaning
         .zip(found.similarity)

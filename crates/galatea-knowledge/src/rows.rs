@@ -18,8 +18,8 @@ use crate::{
 /// Key of a document's record in its content.
 const RECORD: &str = "knowledge";
 
-/// How documents are read and cut. A document of another reading is read again, and keeps the pieces
-/// that stay the same. Raise it when stored pieces are wrong: the others are embedded again.
+/// Version of reading and cutting. A document of another reading is read again, and keeps the
+/// pieces that stay the same. Raise it when stored pieces are wrong: the others are embedded again.
 pub(crate) const READING: u32 = 2;
 
 /// The agent under which shared documents are stored. Every agent of the database searches it; an
@@ -28,7 +28,7 @@ pub fn shared_agent() -> AgentId {
     AgentId(Uuid::new_v5(&Uuid::NAMESPACE_OID, b"galatea:shared-knowledge"))
 }
 
-/// What is known of a document. It is replaced in one commit at a time, and names every piece before
+/// Record of a document. It is replaced in one commit at a time, and names every piece before
 /// the piece is stored and until after it is deleted: whatever a crash leaves is found here.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -37,7 +37,7 @@ pub struct Record {
     pub title: String,
     /// Path or address, as it identifies the document.
     pub key: String,
-    /// Who named its source.
+    /// Origin of its source.
     pub origin: Origin,
     /// SHA-256 of its bytes and its name; empty before it was read, and while its pieces change.
     pub hash: String,
@@ -45,7 +45,7 @@ pub struct Record {
     pub size: u64,
     /// The [`READING`] that made its pieces; 0 of versions that did not note it.
     pub reading: u32,
-    /// When the file was changed last, or the address was read.
+    /// Time at which the file was changed last, or the address was read.
     pub modified: i64,
     /// Its pieces, in reading order.
     pub fragments: Vec<MemoryId>,
@@ -64,7 +64,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Whether its pieces are those of this version, and none is on the way.
+    /// True if its pieces are those of this version, and none is on the way.
     pub(crate) fn is_complete(&self) -> bool {
         self.pending.is_empty() && self.stale.is_empty() && self.reading == READING
     }
@@ -77,9 +77,9 @@ pub struct Stored {
     pub id: MemoryId,
     /// The agent it is stored under.
     pub under: AgentId,
-    /// Whose document it is.
+    /// Owner of the document.
     pub owner: AgentId,
-    /// What is known of it.
+    /// Its record.
     pub record: Record,
 }
 
@@ -106,7 +106,7 @@ impl Stored {
         all
     }
 
-    /// Whether it is a copy of a document that is gone or has another text.
+    /// True if it is a copy of a document that is gone or has another text.
     pub(crate) fn lost_its_original(&self, known: &HashMap<MemoryId, Self>) -> bool {
         self.record.same_as.is_some_and(|original| {
             known.get(&original).is_none_or(|original| original.record.hash != self.record.hash)
@@ -249,7 +249,7 @@ impl Piece {
         })
     }
 
-    /// Where it is, for people: `Title › Heading, page 3`.
+    /// Place, for people: `Title › Heading, page 3`.
     pub fn place(&self) -> String {
         let mut place = self.title.clone();
         for heading in self.heading.iter().filter(|heading| **heading != self.title) {

@@ -1,4 +1,4 @@
-//! What a search finds of the sources of documents.
+//! Results of a search of the sources of documents.
 
 mod search;
 
@@ -9,25 +9,20 @@ use std::{path::PathBuf, time::Duration};
 
 use crate::{chunk::hash, omitted::Omitted, problem::Problem, source::Source};
 
-/// Most documents of one agent. elizaOS's `KNOWLEDGE_MAX_FILES` has no default; a larger collection
-/// belongs into a search engine.
-pub(crate) const MOST_FILES: usize = 5_000;
-/// Deepest folder searched, in levels below the one that is named.
-pub(crate) const DEPTH: usize = 16;
 /// A file that was changed less than this ago may still be written.
 pub(crate) const SETTLED: Duration = Duration::from_secs(1);
 
-/// One document before it is read.
+/// A document before it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Item {
-    /// What identifies it from one start to the next.
+    /// Key that identifies it from one start to the next.
     pub(crate) key: String,
     pub(crate) what: What,
     pub(crate) source: Source,
 }
 
 impl Item {
-    /// Whether a file was changed so lately that it may not be complete.
+    /// True if a file was changed so lately that it may not be complete.
     pub(crate) fn is_being_written(&self, now: Timestamp) -> bool {
         match self.what {
             What::File { modified, .. } => modified <= now && now.since(modified) < SETTLED,
@@ -36,7 +31,7 @@ impl Item {
     }
 }
 
-/// How an item is read.
+/// Way in which an item is read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum What {
     Lines(String),
@@ -53,7 +48,7 @@ pub(crate) struct Missing {
     pub(crate) removed: bool,
 }
 
-/// What was found, and what was not.
+/// Items that were found, and paths that were not.
 #[derive(Debug, Default)]
 pub(crate) struct Scan {
     pub(crate) items: Vec<Item>,
@@ -62,7 +57,7 @@ pub(crate) struct Scan {
     pub(crate) missing: Vec<Missing>,
     /// Named folders with nothing in them, also those that never had a document.
     pub(crate) empty: Vec<PathBuf>,
-    /// What sources have that is not read.
+    /// Files of sources that are not read.
     pub(crate) omitted: Vec<Omitted>,
     /// Files that may still be written. Their documents stay as they are.
     pub(crate) later: Vec<Item>,
@@ -82,7 +77,7 @@ impl Scan {
         hash(&[format!("{items:?}{missing:?}{empty:?}{omitted:?}").as_bytes()])
     }
 
-    /// What a person has to know: the source, and what is wrong with it.
+    /// Problems for a person: the source, and its fault.
     pub(crate) fn problems(&self, now: Timestamp) -> Vec<(String, Problem)> {
         let missing = self
             .missing

@@ -129,7 +129,7 @@ fn fusion(by_meaning: bool) -> Fusion {
     if by_meaning { usual } else { Fusion { meaning: 0.0, ..usual } }
 }
 
-/// One order of the pieces of all agents, since scores of two searches cannot be compared.
+/// Puts the pieces of all agents into one order, since scores of two searches cannot be compared.
 fn rank(mut hits: HashMap<MemoryId, Hit>, fusion: &Fusion) -> Vec<RankedPiece> {
     let mut candidates: Vec<Candidate<MemoryId>> = hits
         .iter()
@@ -159,7 +159,7 @@ fn rank(mut hits: HashMap<MemoryId, Hit>, fusion: &Fusion) -> Vec<RankedPiece> {
     fuse(&candidates, fusion).into_iter().filter_map(read).collect()
 }
 
-/// How far a similarity lies above that of unrelated texts, as a share of the way to identity. Raw
+/// Distance of a similarity from that of unrelated texts, as a share of the way to identity. Raw
 /// cosines of two models cannot be compared: unrelated texts have 0.1 with one and 0.7 with another.
 pub(crate) fn excess(similarity: f32, unrelated: f32) -> f32 {
     (similarity - unrelated) / room(unrelated)

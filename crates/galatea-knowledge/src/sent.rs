@@ -75,7 +75,7 @@ const REFUSED: &[(&[&str], &str)] = &[
     (&["psd", "ai", "svg", "heic", "tif", "tiff", "dwg", "stl"], "it is a drawing or a picture"),
 ];
 
-/// What a file is that is not read, by its ending or, without a known one, by its media type.
+/// Sort of a file that is not read, by its ending or, without a known one, by its media type.
 fn refused(file: SentFile<'_>) -> Option<&'static str> {
     if Format::of_name(file.name).is_some() {
         return None;
@@ -112,7 +112,7 @@ fn refused(file: SentFile<'_>) -> Option<&'static str> {
     })
 }
 
-/// What the content is, whatever the sender named it: a wrong ending is no reason not to answer.
+/// Format of the content, whatever the sender named it: a wrong ending is no reason not to answer.
 fn format(file: SentFile<'_>, bytes: &[u8]) -> std::result::Result<Format, &'static str> {
     let named = Format::of_name(file.name)
         .or_else(|| Format::of_media_type(file.media_type?.split(';').next()?.trim()))

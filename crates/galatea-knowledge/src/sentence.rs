@@ -17,13 +17,13 @@ pub(crate) fn sentences(line: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a text ends with the end of a sentence: a mark, and what closes behind it.
+/// True if a text ends with the end of a sentence: a mark, and what closes behind it.
 pub(crate) fn is_ended(text: &str) -> bool {
     let text = text.trim_end_matches(|c: char| is_closing(c) || c.is_whitespace());
     text.ends_with(|c| is_stop(c) || is_end(c))
 }
 
-/// Where the first sentence ends. Each call looks no further than to the first letter or mark behind
+/// End of the first sentence. Each call looks no further than to the first letter or mark behind
 /// the end, so all calls for a line are linear in its length.
 fn first_end(text: &str) -> usize {
     let mut chars = text.char_indices().peekable();
@@ -65,7 +65,7 @@ fn skip(chars: &mut Peekable<CharIndices<'_>>, which: impl Fn(char) -> bool) -> 
     std::iter::from_fn(|| chars.next_if(|(_, c)| which(*c))).count()
 }
 
-/// Whether the next letter is small and no mark stands before it: the stop was one of an abbreviation.
+/// True if the next letter is small and no mark stands before it: the stop was one of an abbreviation.
 fn goes_on_small(ahead: &str) -> bool {
     ahead
         .chars()

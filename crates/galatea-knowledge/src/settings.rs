@@ -22,7 +22,7 @@ const SYNC: Variable = Variable::new(
 /// Every setting of this crate.
 pub const VARIABLES: &[Variable] = &[HOSTS, PATH, SYNC];
 
-/// What the settings say: further sources, hosts, and the pause between two looks.
+/// Values of the settings: further sources, hosts, and the pause between two looks.
 ///
 /// # Errors
 /// `Invalid` with the place of a setting that cannot be read.

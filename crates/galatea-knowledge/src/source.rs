@@ -1,4 +1,4 @@
-//! Where documents come from: the character, settings, and what the operator added.
+//! Sources of documents: the character, settings, and what the operator added.
 
 use galatea_core::{
     Character, Error, Result,
@@ -11,24 +11,24 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::document::{UNREADABLE, unreadable};
+use crate::refusal::{UNREADABLE, unreadable};
 
-/// One source of documents.
+/// A source of documents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Source {
-    /// Where it is.
+    /// Place.
     pub place: Place,
     /// Other agents of the same database find its documents too.
     #[serde(default)]
     pub shared: bool,
-    /// Who named it.
+    /// Origin.
     #[serde(default)]
     pub origin: Origin,
 }
 
 impl Source {
-    /// What identifies it: a path, an address, or a word for the lines of a character.
+    /// Key: a path, an address, or a word for the lines of a character.
     pub fn key(&self) -> String {
         match &self.place {
             Place::Lines(_) => "lines".to_owned(),
@@ -37,7 +37,7 @@ impl Source {
         }
     }
 
-    /// Whether a document of this key comes from this source.
+    /// True if a document of this key comes from this source.
     pub fn has(&self, key: &str) -> bool {
         match &self.place {
             Place::Path(path) => Path::new(key).starts_with(path),
@@ -60,7 +60,7 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// Where a source is.
+/// Place of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
@@ -112,7 +112,7 @@ impl Place {
     }
 }
 
-/// Who named a source.
+/// Origin of a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
@@ -147,7 +147,7 @@ pub fn of_character(character: &Character, base: &Path) -> Vec<Source> {
     sources
 }
 
-/// What something is that is neither a file nor a folder.
+/// Sort of a path that is neither a file nor a folder.
 pub(crate) fn kind_of(metadata: &Metadata) -> &'static str {
     let kind = metadata.file_type();
     if kind.is_fifo() {

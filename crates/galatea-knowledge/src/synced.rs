@@ -1,27 +1,27 @@
-//! What a run over the documents of an agent did, and its steps.
+//! Result of a run over the documents of an agent, and its steps.
 
 use galatea_core::{Error, Retry};
 use std::time::Duration;
 
 use crate::{problem::Problem, rows::Record};
 
-/// How often everything is looked at although no file changed: addresses grow old.
+/// Pause after which everything is looked at although no file changed: addresses grow old.
 const AGAIN: Duration = Duration::from_secs(3600);
 
 /// A step of [`crate::Library::sync`], for progress bars.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// So many documents are looked at.
+    /// Number of documents that are looked at.
     Documents(usize),
     /// A document is read: its key, and its place in the order.
     Reading(String, usize),
     /// Something was stored or removed.
     Stored,
-    /// So many pieces were embedded.
+    /// Number of pieces that were embedded.
     Embedded(usize),
 }
 
-/// What [`crate::Library::sync`] did.
+/// Result of [`crate::Library::sync`].
 #[derive(Debug, Default)]
 pub struct Synced {
     /// Documents that were read because they are new or changed.
@@ -40,21 +40,21 @@ pub struct Synced {
     pub unembedded: Option<Error>,
     /// Documents that could not be read.
     pub unread: usize,
-    /// What could not be read, documents and whole sources: the key, and why.
+    /// Documents and whole sources that could not be read: the key, and why.
     pub problems: Vec<(String, Problem)>,
 }
 
-/// What [`crate::Library::sync_changes`] found.
+/// Result of [`crate::Library::sync_changes`].
 #[derive(Debug, Default)]
 pub struct Look {
-    /// What was done; `None` if there was nothing to do.
+    /// The run; `None` if there was nothing to do.
     pub synced: Option<Synced>,
     /// A file may still be written. It is read by a later call, a second after its last change.
     pub is_written: bool,
 }
 
 impl Synced {
-    /// Whether nothing was stored or removed.
+    /// True if nothing was stored or removed.
     pub fn is_empty(&self) -> bool {
         self.read + self.removed + self.pieces + self.embedded == 0
     }
@@ -72,7 +72,7 @@ impl Synced {
         }
     }
 
-    /// How long the outcome holds if no file changes.
+    /// Time for which the outcome holds if no file changes.
     pub(crate) fn holds(&self) -> Duration {
         match self.postponed.as_ref().map(Error::retry) {
             Some(Retry::After(pause)) => pause.min(AGAIN),
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_document_with_a_problem_counts_as_neither_read_nor_unchanged() {
-        let problem = Problem::of(&crate::document::too_large("too much text"), Timestamp(0));
+        let problem = Problem::of(&crate::refusal::too_large("too much text"), Timestamp(0));
         let mut record = Record::default();
         let mut synced = Synced::default();
         synced.count(&record, true, 0);

@@ -32,8 +32,8 @@ const ASKING: &[&str] = &[
     "comment", "qué", "cuándo", "dónde", "cómo",
 ];
 
-/// How many words of a message say what it is about. Of a script without spaces two characters count
-/// as a word.
+/// Number of words of a message that say what it is about. Of a script without spaces two
+/// characters count as a word.
 pub(crate) fn count(message: &str) -> usize {
     let words: HashSet<String> =
         split_words(message).filter(|word| !STOP.contains(&word.as_str())).collect();
@@ -45,7 +45,7 @@ pub(crate) fn count(message: &str) -> usize {
     words.iter().map(length).sum()
 }
 
-/// Whether a message asks for something.
+/// True if a message asks for something.
 pub(crate) fn asks(message: &str) -> bool {
     message.contains(['?', '？'])
         || split_words(message).next().is_some_and(|first| ASKING.contains(&first.as_str()))

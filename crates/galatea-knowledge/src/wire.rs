@@ -1,4 +1,4 @@
-//! What the child process writes for its parent, one JSON value per line.
+//! Lines that the child process writes for its parent, one JSON value per line.
 
 use galatea_core::{
     Error, ErrorKind, Result,
@@ -10,25 +10,26 @@ use std::io::{self, Write};
 
 use crate::{
     chunk::Chunk,
-    document::{TOO_LARGE, UNREADABLE, UnreadPages},
+    document::UnreadPages,
     pieces::Pieces,
+    refusal::{TOO_LARGE, UNREADABLE},
 };
 
 /// A line from the child.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Line {
+enum WireLine {
     Title(String),
     Piece(Chunk),
     Unread(UnreadPages),
     /// The document is complete. Without this line the child died on the way.
     End(usize),
-    Refused(Refusal),
+    Refused(WireRefusal),
 }
 
 /// An error on its way to the parent.
 #[derive(Debug, Serialize, Deserialize)]
-struct Refusal {
+struct WireRefusal {
     too_long: bool,
     message: String,
     cause: String,
@@ -40,23 +41,23 @@ struct Refusal {
 /// # Errors
 /// Those of `output`.
 pub(crate) fn send(outcome: Result<Pieces>, output: &mut impl Write) -> io::Result<()> {
-    let mut line = |line: Line| {
+    let mut line = |line: WireLine| {
         serde_json::to_writer(&mut *output, &line)?;
         output.write_all(b"\n")
     };
     match outcome {
         Ok(Pieces { title, chunks, unread }) => {
             let count = chunks.len();
-            unread.map_or(Ok(()), |unread| line(Line::Unread(unread)))?;
-            title.map_or(Ok(()), |title| line(Line::Title(title)))?;
-            chunks.into_iter().try_for_each(|chunk| line(Line::Piece(chunk)))?;
-            line(Line::End(count))
+            unread.map_or(Ok(()), |unread| line(WireLine::Unread(unread)))?;
+            title.map_or(Ok(()), |title| line(WireLine::Title(title)))?;
+            chunks.into_iter().try_for_each(|chunk| line(WireLine::Piece(chunk)))?;
+            line(WireLine::End(count))
         }
-        Err(error) => line(Line::Refused(refusal(&error))),
+        Err(error) => line(WireLine::Refused(refusal(&error))),
     }
 }
 
-fn refusal(error: &Error) -> Refusal {
+fn refusal(error: &Error) -> WireRefusal {
     let context: Vec<String> = error
         .context()
         .iter()
@@ -65,7 +66,7 @@ fn refusal(error: &Error) -> Refusal {
             key => format!("{key} {value}"),
         })
         .collect();
-    Refusal {
+    WireRefusal {
         too_long: error.kind() == ErrorKind::TooLong,
         message: error.message().to_owned(),
         cause: context.join(", "),
@@ -94,21 +95,21 @@ impl Receiver {
     pub(crate) fn take(&mut self, line: &[u8]) -> Result<Option<Option<Pieces>>> {
         let pieces = &mut self.pieces;
         match serde_json::from_slice(line) {
-            Ok(Line::Title(title)) => {
+            Ok(WireLine::Title(title)) => {
                 pieces.title = Some(one_line(&title)).filter(|title| !title.is_empty())
             }
-            Ok(Line::Unread(unread)) => pieces.unread = Some(unread),
-            Ok(Line::Piece(Chunk { heading, page, text, .. }))
+            Ok(WireLine::Unread(unread)) => pieces.unread = Some(unread),
+            Ok(WireLine::Piece(Chunk { heading, page, text, .. }))
                 if pieces.chunks.len() < self.most =>
             {
                 let heading = heading.iter().map(|heading| one_line(heading)).collect();
                 pieces.chunks.push(Chunk::new(heading, page, visible(&text).into_owned()));
             }
-            Ok(Line::End(count)) if count == pieces.chunks.len() && count > 0 => {
+            Ok(WireLine::End(count)) if count == pieces.chunks.len() && count > 0 => {
                 return Ok(Some(Some(std::mem::take(pieces))));
             }
-            Ok(Line::Refused(refusal)) => return Err(refusal.into()),
-            Ok(Line::End(_) | Line::Piece(_)) | Err(_) => return Ok(Some(None)),
+            Ok(WireLine::Refused(refusal)) => return Err(refusal.into()),
+            Ok(WireLine::End(_) | WireLine::Piece(_)) | Err(_) => return Ok(Some(None)),
         }
         Ok(None)
     }
@@ -117,8 +118,8 @@ impl Receiver {
 /// Longest text of a refusal, in characters.
 const LONGEST: usize = 300;
 
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Self {
+impl From<WireRefusal> for Error {
+    fn from(refusal: WireRefusal) -> Self {
         let line = |text: &str| -> String { one_line(text).chars().take(LONGEST).collect() };
         let (kind, code) = if refusal.too_long {
             (ErrorKind::TooLong, TOO_LARGE)
@@ -181,7 +182,7 @@ mod tests {
         let cut = lines.len() - 3;
         assert_eq!(receive(&lines[..cut], 2).unwrap(), None, "a child that died on the way");
         assert_eq!(receive(b"garbage\n", 2).unwrap(), None);
-        let refused = crate::document::too_large("too much").with("limit", 3);
+        let refused = crate::refusal::too_large("too much").with("limit", 3);
         let error = receive(&sent(Err(refused)), 2).unwrap_err();
         assert_eq!(
             (error.kind(), error.code(), error.to_string().as_str()),

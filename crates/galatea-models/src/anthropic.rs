@@ -5,9 +5,10 @@ mod encode;
 mod error;
 mod stream;
 
-pub(crate) use error::read as read_error;
 #[cfg(any(test, feature = "fuzz"))]
-pub(crate) use {decode::decode, stream::Pieces};
+pub(crate) use decode::decode;
+pub(crate) use error::read as read_error;
+pub(crate) use stream::AnthropicPieces;
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -51,8 +52,14 @@ impl TextModel for AnthropicText {
         let call = Call { model, read: error::read };
         let response = endpoint.post("/messages", &body, request.stream, &call).await?;
         let answer = if request.stream && response.media_type() != "application/json" {
-            drive(endpoint, model, event_frames(response), stream::Pieces::default(), on_text)
-                .await?
+            drive(
+                endpoint,
+                model,
+                event_frames(response),
+                stream::AnthropicPieces::default(),
+                on_text,
+            )
+            .await?
         } else {
             let bytes = endpoint.body(response).await?;
             let answer = decode::decode(&bytes).map_err(|fail| endpoint.fail(fail, model))?;

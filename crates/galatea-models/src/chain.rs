@@ -287,7 +287,7 @@ struct ChainFailures {
     last: Vec<Option<Error>>,
     /// Services where a model timed out, with the time spent waiting.
     hung: Vec<(String, Duration)>,
-    /// The text that a model had written when its time was over.
+    /// Words of a model when its time was over.
     partial: Option<TextAnswer>,
 }
 

@@ -8,108 +8,32 @@
 //! says about the models in use (window, longest answer, price).
 
 pub(crate) mod adjusted;
+pub(crate) mod adjustment;
 mod choose;
 mod file;
+mod kept;
 pub(crate) mod list;
 
-use parking_lot::{Mutex, MutexGuard};
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
-    sync::Arc,
-};
+use galatea_core::Result;
+use parking_lot::Mutex;
+use serde::Serialize;
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
-use galatea_core::{
-    Result,
-    model::{ModelLimits, Price},
-};
-use serde::{Deserialize, Serialize};
+use crate::families::{self, Role};
+use kept::{ChoicesInner, Chosen, lock};
 
 pub(crate) use choose::closest;
 pub(crate) use list::ListedModel;
 
-use crate::families::{self, Role};
+pub use self::kept::{Choices, ToolSkill};
+pub(crate) use self::kept::{Facts, KeptChoices, KeptService};
 
 /// Most models of a service whose trials are kept.
 const MOST_TRIED: usize = 64;
 /// Most names of a list kept for suggestions; OpenRouter lists some hundreds.
 const MOST_NAMES: usize = 2_000;
 
-/// The choices for all services. Cheap to clone.
-#[derive(Clone, Default)]
-pub struct Choices(Arc<Inner>);
-
-#[derive(Default)]
-struct Inner {
-    path: Option<PathBuf>,
-    kept: Mutex<Kept>,
-    /// Not stored in the file: the names in the lists when they were last read, and models that
-    /// were refused although they are listed.
-    seen: Mutex<Seen>,
-}
-
-#[derive(Default)]
-struct Seen {
-    names: BTreeMap<String, Vec<String>>,
-    refused: BTreeSet<(String, String)>,
-}
-
-/// Content of the file.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct Kept {
-    services: BTreeMap<String, Service>,
-}
-
-impl Kept {
-    fn facts(&self, service: &str, model: &str) -> Option<Facts> {
-        self.services.get(service)?.models.get(model).copied()
-    }
-}
-
-/// The stored facts of one service. A service is a provider at a base address.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct Service {
-    chosen: BTreeMap<Role, Chosen>,
-    models: BTreeMap<String, Facts>,
-    /// Names from settings that the list did not contain, each with similar names.
-    missing: BTreeMap<String, Vec<String>>,
-    /// Parts of requests that the service refuses, by model.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    adjusted: BTreeMap<String, Vec<adjusted::Adjusted>>,
-    /// Results of trials of tools, by model.
-    tools: BTreeMap<String, ToolSkill>,
-}
-
-/// True if a model can call tools, as a trial has shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToolSkill {
-    /// It called the tool that it was asked to call.
-    pub works: bool,
-    /// Its answer instead, for people.
-    pub why: String,
-    /// Day of the trial, `YYYY-MM-DD`.
-    pub on: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Chosen {
-    model: String,
-    /// Day on which it was chosen, `YYYY-MM-DD`.
-    on: String,
-}
-
-/// Facts about a model from a service's list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct Facts {
-    pub(crate) limits: ModelLimits,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) price: Option<Price>,
-}
-
-/// The occasion of a choice.
+/// Condition for choosing again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
     /// Only where no model was chosen yet or the chosen one is gone.
@@ -132,7 +56,7 @@ pub struct Change {
 }
 
 /// A list that was read, with what the choice depends on.
-pub(crate) struct Reading<'a> {
+pub(crate) struct ListReading<'a> {
     pub(crate) service: &'a str,
     pub(crate) provider: &'a str,
     pub(crate) list: &'a [ListedModel],
@@ -151,12 +75,16 @@ impl Choices {
     /// choices are made again.
     pub fn open(path: PathBuf) -> Self {
         let kept = file::read(&path);
-        Self(Arc::new(Inner { path: Some(path), kept: Mutex::new(kept), seen: Mutex::default() }))
+        Self(Arc::new(ChoicesInner {
+            path: Some(path),
+            kept: Mutex::new(kept),
+            seen: Mutex::default(),
+        }))
     }
 
     /// Reads the choices stored in `path` without ever writing the file, for read-only commands.
     pub fn of(path: &std::path::Path) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(ChoicesInner {
             path: None,
             kept: Mutex::new(file::read(path)),
             seen: Mutex::default(),
@@ -170,7 +98,7 @@ impl Choices {
         Some((chosen.model.clone(), chosen.on.clone()))
     }
 
-    /// Facts about a model from the list.
+    /// Facts of the list about a model.
     pub(crate) fn facts(&self, service: &str, model: &str) -> Option<Facts> {
         lock(&self.0.kept).facts(service, model)
     }
@@ -189,14 +117,14 @@ impl Choices {
         self.write(&kept, &before)
     }
 
-    fn write(&self, kept: &Kept, before: &Kept) -> Result<()> {
+    fn write(&self, kept: &KeptChoices, before: &KeptChoices) -> Result<()> {
         match &self.0.path {
             Some(path) if kept != before => file::write(path, kept),
             _ => Ok(()),
         }
     }
 
-    /// The result of a trial of a model's tools; `None` before one.
+    /// Result of a trial of a model's tools; `None` before one.
     pub fn tool_skill(&self, service: &str, model: &str) -> Option<ToolSkill> {
         lock(&self.0.kept).services.get(service)?.tools.get(model).cloned()
     }
@@ -239,7 +167,7 @@ impl Choices {
     ///
     /// # Errors
     /// When the file cannot be written; the choices still apply until the process ends.
-    pub(crate) fn apply(&self, reading: &Reading<'_>, when: When) -> Result<Vec<Change>> {
+    pub(crate) fn apply(&self, reading: &ListReading<'_>, when: When) -> Result<Vec<Change>> {
         let mut changes = Vec::new();
         let mut kept = lock(&self.0.kept);
         let before = kept.clone();
@@ -313,10 +241,6 @@ impl Choices {
         self.write(&kept, &before)?;
         Ok(changes)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock()
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ mod engine;
 mod pattern;
 pub mod script;
 
-pub use engine::State;
+pub use engine::TalkState;
 pub use script::Script;
 
 use std::collections::VecDeque;
@@ -52,7 +52,7 @@ impl OfflineModel {
 
     /// The answer to the last of the user's `turns`, which are ordered oldest first. Never empty.
     pub fn answer<'a>(&self, turns: impl IntoIterator<Item = &'a str>) -> String {
-        let mut state = State::new(&self.script);
+        let mut state = TalkState::new(&self.script);
         let mut answer = String::new();
         for turn in turns {
             answer = self.turn(&mut state, turn);
@@ -60,7 +60,7 @@ impl OfflineModel {
         if answer.is_empty() { self.script.greeting().to_owned() } else { answer }
     }
 
-    fn turn(&self, state: &mut State, text: &str) -> String {
+    fn turn(&self, state: &mut TalkState, text: &str) -> String {
         let lines: Vec<&str> =
             text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         if lines.len() > MAX_LINES {

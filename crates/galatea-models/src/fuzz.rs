@@ -10,30 +10,30 @@ use crate::{
 
 /// Chat Completions: frames of a stream, one per line, and the same bytes as a whole answer.
 pub fn openai_chat(body: &[u8]) {
-    stream(openai::Pieces::default(), body);
+    stream(openai::ChatPieces::default(), body);
     let _ = openai::decode(body);
 }
 
 /// Responses: frames of a stream, one per line, and the same bytes as a whole answer.
 pub fn openai_responses(body: &[u8]) {
-    stream(openai::responses::Pieces::default(), body);
+    stream(openai::responses::ResponsesPieces::default(), body);
     let _ = openai::responses::decode(body);
 }
 
 /// Messages: frames of a stream, one per line, and the same bytes as a whole answer.
 pub fn anthropic(body: &[u8]) {
-    stream(anthropic::Pieces::default(), body);
+    stream(anthropic::AnthropicPieces::default(), body);
     let _ = anthropic::decode(body);
 }
 
 /// Generated content: frames of a stream, one per line.
 pub fn google(body: &[u8]) {
-    stream(google::Pieces::default(), body);
+    stream(google::GooglePieces::default(), body);
 }
 
 /// Ollama's chat: lines of a stream, and the same bytes as a whole answer.
 pub fn ollama(body: &[u8]) {
-    stream(ollama::Pieces::default(), body);
+    stream(ollama::OllamaPieces::default(), body);
     let _ = ollama::decode_whole(body);
 }
 

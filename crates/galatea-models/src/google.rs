@@ -7,7 +7,7 @@ mod error;
 mod transcribe;
 
 #[cfg(any(test, feature = "fuzz"))]
-pub(crate) use decode::Pieces;
+pub(crate) use decode::GooglePieces;
 pub use embed::GoogleEmbedding;
 pub(crate) use error::read as read_error;
 pub use transcribe::GoogleTranscription;
@@ -72,11 +72,11 @@ impl TextModel for GoogleText {
             .post(&format!("{}{method}", path(model)), &body, request.stream, &call)
             .await?;
         let answer = if request.stream && response.media_type() != "application/json" {
-            drive(endpoint, model, event_frames(response), decode::Pieces::default(), on_text)
+            drive(endpoint, model, event_frames(response), decode::GooglePieces::default(), on_text)
                 .await?
         } else {
             let bytes = endpoint.body(response).await?;
-            let mut pieces = decode::Pieces::default();
+            let mut pieces = decode::GooglePieces::default();
             let text = String::from_utf8_lossy(&bytes);
             let silent: &OnText<'_> = &|_| ();
             pieces

@@ -21,7 +21,7 @@ use crate::wire::codes;
 /// Longest pause that a service's `Retry-After` causes at a time.
 const LONGEST_WISH: Duration = Duration::from_secs(600);
 
-/// Time before a timeout at which the text that has come is taken.
+/// Time before a call's end at which the text is taken that has come until then.
 const SOONER: Duration = Duration::from_millis(100);
 
 /// Time limits of one call.
@@ -266,7 +266,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock()
 }
 
-/// The meaning of a failure for the service's health. Most 4xx, and 429, say nothing.
+/// Meaning of a failure for the service's health. Most 4xx, and 429, say nothing.
 fn classify(error: &Error, now: Timestamp) -> Call {
     let cause = error.brief();
     match (error.code(), error.kind()) {

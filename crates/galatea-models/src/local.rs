@@ -5,15 +5,16 @@
 //! tokens' vectors. That needs no runtime for neural networks, no further crate, and some
 //! microseconds a text. It is weaker than a transformer: the order of words has no effect.
 
+mod failure;
 mod tensors;
 mod tokenizer;
 
+use async_trait::async_trait;
+use galatea_core::{EmbeddingModel, ModelInfo, Result, model::ModelLimits};
+use serde_json::Value;
 use std::{fs::File, io::Read, path::Path};
 
-use async_trait::async_trait;
-use galatea_core::{EmbeddingModel, Error, ModelInfo, Result, model::ModelLimits};
-use serde_json::Value;
-
+use failure::unusable;
 use tensors::Matrix;
 use tokenizer::Tokenizer;
 
@@ -114,12 +115,6 @@ fn read(path: &Path) -> Result<Vec<u8>> {
 /// protection.
 fn checksum(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(16_777_619))
-}
-
-fn unusable(what: &'static str) -> Error {
-    Error::invalid(what).with_code(crate::wire::codes::CONFIG).with_fix(
-        "download a Model2Vec model with a WordPiece tokenizer, such as minishlab/potion-base-8M, into the folder of LOCAL_EMBEDDING_FOLDER",
-    )
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ mod error;
 pub(crate) mod show;
 
 #[cfg(any(test, feature = "fuzz"))]
-pub(crate) use decode::Pieces;
+pub(crate) use decode::OllamaPieces;
 pub use embed::OllamaEmbedding;
 pub(crate) use error::read as read_error;
 
@@ -61,7 +61,7 @@ impl TextModel for OllamaText {
         let call = Call { model, read: error::read };
         let response = endpoint.post("/chat", &body, request.stream, &call).await?;
         let answer = if request.stream {
-            drive(endpoint, model, line_frames(response), decode::Pieces::default(), on_text)
+            drive(endpoint, model, line_frames(response), decode::OllamaPieces::default(), on_text)
                 .await?
         } else {
             let bytes = endpoint.body(response).await?;
@@ -75,7 +75,7 @@ impl TextModel for OllamaText {
 pub(crate) fn decode_whole(bytes: &[u8]) -> Result<TextAnswer, crate::wire::Fail> {
     const SHAPE: &str = "a finished chat answer";
     let text = std::str::from_utf8(bytes).map_err(|_| crate::wire::Fail::Garbage(SHAPE))?;
-    let mut pieces = decode::Pieces::default();
+    let mut pieces = decode::OllamaPieces::default();
     match pieces.take(text, &|_| ())? {
         Progress::Done => Ok(pieces.finish()),
         Progress::More | Progress::Nothing => Err(crate::wire::Fail::Garbage(SHAPE)),

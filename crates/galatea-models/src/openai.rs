@@ -12,13 +12,14 @@ mod speak;
 mod stream;
 mod transcribe;
 
+#[cfg(any(test, feature = "fuzz"))]
+pub(crate) use decode::decode;
 pub use embed::OpenAiEmbedding;
 pub(crate) use error::read as read_error;
 pub use image::OpenAiImage;
 pub use speak::OpenAiSpeech;
+pub(crate) use stream::ChatPieces;
 pub use transcribe::OpenAiTranscription;
-#[cfg(any(test, feature = "fuzz"))]
-pub(crate) use {decode::decode, stream::Pieces};
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -109,7 +110,7 @@ impl TextModel for OpenAiText {
         let response = endpoint.post("/chat/completions", &body, request.stream, &call).await?;
         // Some servers cannot stream and send a whole answer.
         let answer = if request.stream && response.media_type() != "application/json" {
-            drive(endpoint, model, event_frames(response), stream::Pieces::default(), on_text)
+            drive(endpoint, model, event_frames(response), stream::ChatPieces::default(), on_text)
                 .await?
         } else {
             let bytes = endpoint.body(response).await?;

@@ -72,7 +72,7 @@ fn question() -> TextRequest {
     }
 }
 
-/// The result of a trial: the call, or what came instead. None if that says nothing about the model: the
+/// True if the call came, and what came instead. None if that says nothing about the model: the
 /// server was not there, or refused tools, which it does again when it is asked.
 fn judge(outcome: Result<TextAnswer>) -> Option<(bool, &'static str)> {
     let answer = match outcome {

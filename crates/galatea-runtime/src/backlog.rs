@@ -5,10 +5,10 @@ use parking_lot::{Mutex, MutexGuard};
 
 /// Keeps new rows out of memory until the stored ones are in their lanes.
 #[derive(Debug, Default)]
-pub(crate) struct Backlog(Mutex<State>);
+pub(crate) struct Backlog(Mutex<BacklogState>);
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum BacklogState {
     /// New rows stay in the store, behind the backlog there.
     #[default]
     Pending,
@@ -22,37 +22,37 @@ impl Backlog {
     /// For a row that is stored: false when it has to wait in the store until the backlog is read.
     pub(crate) fn admits(&self) -> bool {
         let mut state = self.lock();
-        if *state == State::Cleared {
+        if *state == BacklogState::Cleared {
             return true;
         }
-        *state = State::Grown;
+        *state = BacklogState::Grown;
         false
     }
 
-    /// Whether new rows go to their lanes.
+    /// True if new rows go to their lanes.
     pub(crate) fn is_cleared(&self) -> bool {
-        *self.lock() == State::Cleared
+        *self.lock() == BacklogState::Cleared
     }
 
     /// Call before the store is read.
     pub(crate) fn reading(&self) {
         let mut state = self.lock();
-        if *state == State::Grown {
-            *state = State::Pending;
+        if *state == BacklogState::Grown {
+            *state = BacklogState::Pending;
         }
     }
 
     /// Call after every row read is in its lane. False when rows were added meanwhile: read again.
     pub(crate) fn clear(&self) -> bool {
         let mut state = self.lock();
-        if *state == State::Grown {
+        if *state == BacklogState::Grown {
             return false;
         }
-        *state = State::Cleared;
+        *state = BacklogState::Cleared;
         true
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, BacklogState> {
         self.0.lock()
     }
 }

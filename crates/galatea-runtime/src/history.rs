@@ -46,14 +46,15 @@ pub struct History<'a> {
     of_forgotten: HashSet<MemoryId>,
 }
 
-/// What became of messages.
+/// Counts of stored messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stored {
-    /// How many were new.
+    /// Number of new messages.
     pub new: usize,
-    /// How many were stored already, with another text. They were left as they are.
+    /// Number of messages that were stored already, with another text. They were left as they are.
     pub differing: usize,
-    /// How many were deleted here before, or are of people who were forgotten. They were left out.
+    /// Number of messages that were deleted here before, or are of people who were forgotten. They
+    /// were left out.
     pub deleted: usize,
 }
 
@@ -131,7 +132,7 @@ impl<'a> History<'a> {
         Ok(stored)
     }
 
-    /// Which of these messages were deleted here, maybe under the id of an earlier version.
+    /// The messages of these that were deleted here, maybe under the id of an earlier version.
     async fn deleted(&self, read: &[Read], ids: &[MemoryId]) -> Result<HashSet<MemoryId>> {
         let older: HashMap<MemoryId, MemoryId> =
             read.iter().filter_map(|one| Some((one.older?, one.memory.as_ref()?.id))).collect();
@@ -140,7 +141,7 @@ impl<'a> History<'a> {
         Ok(gone.into_iter().map(|id| older.get(&id).copied().unwrap_or(id)).collect())
     }
 
-    /// What a message becomes. `older` is what is stored under ids of earlier versions.
+    /// Converts a message. `older` is the memory stored under ids of earlier versions.
     fn convert(&self, incoming: &Incoming, older: &HashMap<MemoryId, Memory>) -> Read {
         let (mut change, mut memory) = past::convert(&self.directory, &self.info, incoming);
         let mut kind = incoming.connection.room.kind;
@@ -148,7 +149,7 @@ impl<'a> History<'a> {
             move_into(room, &mut change, memory.as_mut());
             kind = room.kind;
         }
-        // The same message under the id of an earlier version or of elizaOS. On Telegram the latter is
+        // The message under the id of an earlier version or of elizaOS. On Telegram the latter is
         // a number that messages of other Rooms have, too; within a Room it is that message's.
         let room = incoming.connection.room.remote.as_str();
         let is_rooms = legacy_id(incoming).is_some_and(|id| id.as_str().starts_with(room));
@@ -197,7 +198,7 @@ impl<'a> History<'a> {
         Ok(())
     }
 
-    /// What is stored under ids that earlier versions gave these messages.
+    /// Memories that are stored under ids that earlier versions gave these messages.
     async fn older(&self, messages: &[Incoming]) -> Result<HashMap<MemoryId, Memory>> {
         let ids: Vec<MemoryId> = messages.iter().filter_map(|one| self.older_id(one)).collect();
         if ids.is_empty() {

@@ -1,4 +1,4 @@
-//! Which rows this process works on, so that a row found in the store is not claimed twice.
+//! Rows that this process works on, so that a row found in the store is not claimed twice.
 
 use dashmap::DashMap;
 use std::{hash::Hash, sync::Arc};
@@ -26,7 +26,7 @@ impl<K: Eq + Hash + Copy> InFlight<K> {
         self.0.insert(id, ()).is_none().then(|| InFlightGuard { all: self.clone(), id })
     }
 
-    /// Whether a row is in flight.
+    /// True if a row is in flight.
     pub(crate) fn contains(&self, id: &K) -> bool {
         self.0.contains_key(id)
     }

@@ -10,9 +10,9 @@ pub(crate) mod past;
 use async_trait::async_trait;
 use dashmap::DashMap;
 use galatea_core::{
-    Account, AgentId, Batch, Clock, Connection, ConnectorInfo, Cursor, Error, ErrorKind, Event,
-    EventBus, Gap, GatewayBackend, Health, Incoming, IncomingEvent, Place, Received, Result,
-    SendHandler, Source, Store, WorldSync,
+    Account, AgentId, Batch, Clock, Connection, ConnectionIds, ConnectorInfo, Cursor, Error,
+    ErrorKind, Event, EventBus, Gap, GatewayBackend, Health, Incoming, IncomingEvent, Received,
+    Result, SendHandler, Source, Store, WorldSync,
     gap::GAPS,
     kill_point,
     store::{ConnectionChange, ConnectorState, InboxEntry, InboxState, Ingest, Ingested, Mutation},
@@ -28,11 +28,11 @@ use crate::{
     pace,
 };
 
-/// What follows the commit for an event of a batch.
+/// Step after the commit for an event of a batch.
 enum After<'a> {
     /// A mutation has been committed.
     Apply(Mutation),
-    /// Nothing stored has changed but for the message.
+    /// No stored row has changed but for the message.
     Publish(&'a IncomingEvent),
 }
 
@@ -44,21 +44,21 @@ pub(crate) struct Intake {
     pub(crate) store: Arc<dyn Store>,
     /// Time.
     pub(crate) clock: Arc<dyn Clock>,
-    /// Where events go.
+    /// Target of events.
     pub(crate) events: EventBus,
     /// People and places.
     pub(crate) directory: Arc<Directory>,
-    /// Which accounts this process connects.
+    /// Accounts that this process connects.
     pub(crate) ownership: Arc<Ownership>,
-    /// Where messages go.
+    /// Target of messages.
     pub(crate) inbox: Arc<Inbox>,
-    /// How accounts are reached.
+    /// Routes to accounts.
     pub(crate) outbox: Arc<Outbox>,
-    /// How each connector is doing.
+    /// Health of each connector.
     pub(crate) health: DashMap<(Source, Account), Health>,
-    /// How often the store is polled for rows that this process did not write.
+    /// Pause between polls of the store for rows that this process did not write.
     pub(crate) poll: Duration,
-    /// Where the work of an account runs.
+    /// Runner of an account's work.
     pub(crate) tasks: TaskTracker,
     /// Ends polling.
     pub(crate) stop: CancellationToken,
@@ -72,7 +72,7 @@ impl GatewayBackend for Intake {
         &self,
         info: &ConnectorInfo,
         connection: &Connection,
-    ) -> Result<Place> {
+    ) -> Result<ConnectionIds> {
         let (place, change) = connect::changes(&self.directory, info, connection);
         self.connect(change).await?;
         Ok(place)
@@ -215,7 +215,7 @@ impl GatewayBackend for Intake {
 }
 
 impl Intake {
-    /// How a connector is doing.
+    /// Health of a connector.
     pub(crate) fn health(&self, source: &Source, account: &Account) -> Health {
         let key = (source.clone(), account.clone());
         self.health.get(&key).map_or(Health::Starting, |health| health.clone())
@@ -257,7 +257,7 @@ impl Intake {
     async fn asked_by_edit(
         &self,
         info: &ConnectorInfo,
-        place: Place,
+        place: ConnectionIds,
         incoming: &Incoming,
         ingest: &mut Ingest,
     ) -> Result<Option<InboxEntry>> {

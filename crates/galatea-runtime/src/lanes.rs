@@ -1,4 +1,4 @@
-//! One ordered queue per key. Items of one lane are handled one after another, lanes run side by
+//! Ordered queues, one per key. Items of one lane are handled one after another, lanes run side by
 //! side.
 //!
 //! Used twice: turns of a Room, and sends to a Room. A lane has a task only while it has items.
@@ -22,12 +22,12 @@ type Work<K, T> = Arc<dyn Fn(Lane<K, T>) -> Pin<Box<dyn Future<Output = ()> + Se
 
 /// A set of lanes with one way of working.
 pub(crate) struct Lanes<K: Eq + Hash, T> {
-    shared: Arc<Shared<K, T>>,
+    shared: Arc<SharedLanes<K, T>>,
     work: Work<K, T>,
     tasks: TaskTracker,
 }
 
-struct Shared<K, T> {
+struct SharedLanes<K, T> {
     queues: Mutex<HashMap<K, Queue<T>>>,
     capacity: usize,
 }
@@ -42,7 +42,7 @@ struct Queue<T> {
     spilled_again: bool,
 }
 
-/// What became of a pushed item.
+/// Result of pushing an item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Pushed {
     /// It waits in memory.
@@ -62,7 +62,7 @@ impl<K: Eq + Hash + Clone + Send + 'static, T: Send + 'static> Lanes<K, T> {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        let shared = Arc::new(Shared { queues: Mutex::new(HashMap::new()), capacity });
+        let shared = Arc::new(SharedLanes { queues: Mutex::new(HashMap::new()), capacity });
         Self { shared, work: Arc::new(move |lane| Box::pin(work(lane))), tasks }
     }
 
@@ -116,13 +116,13 @@ impl<K: Eq + Hash + Clone + Send + 'static, T: Send + 'static> Lanes<K, T> {
             .collect()
     }
 
-    /// How many lanes have work.
+    /// Number of lanes with work.
     pub(crate) fn active(&self) -> usize {
         self.shared.lock().len()
     }
 }
 
-impl<K, T> Shared<K, T> {
+impl<K, T> SharedLanes<K, T> {
     fn lock(&self) -> MutexGuard<'_, HashMap<K, Queue<T>>> {
         // A panic while holding the lock cannot leave the map half changed: every change is one
         // call.
@@ -130,23 +130,23 @@ impl<K, T> Shared<K, T> {
     }
 }
 
-/// One lane, as its task sees it. Dropping it (also by a panic) frees the lane; items left are
+/// A lane, as its task sees it. Dropping it (also by a panic) frees the lane; items left are
 /// dropped with it and remain in the store.
 pub(crate) struct Lane<K: Eq + Hash, T> {
     key: K,
-    shared: Arc<Shared<K, T>>,
+    shared: Arc<SharedLanes<K, T>>,
     arrival: Arc<Notify>,
     // Once closed, the same key may already belong to a new lane, which a late drop must not
     // remove.
     closed: AtomicBool,
 }
 
-/// What a lane's task gets.
+/// Next work of a lane's task.
 pub(crate) enum Taken<T> {
     Item(T),
     /// Memory is empty but items spilled: read them back from the store, then take again.
     ReadBack,
-    /// Nothing left: the lane is closed, return now.
+    /// No work is left: the lane is closed, return now.
     Closed,
 }
 
@@ -240,7 +240,7 @@ impl<K: Eq + Hash, T> Lane<K, T> {
             .is_some_and(|queue| queue.spilled && queue.items.is_empty())
     }
 
-    /// How many items wait in memory.
+    /// Number of items that wait in memory.
     pub(crate) fn len(&self) -> usize {
         self.shared.lock().get(&self.key).map_or(0, |queue| queue.items.len())
     }

@@ -5,6 +5,7 @@
 mod agent_room;
 mod backlog;
 mod budget;
+mod commands;
 pub mod config;
 mod directory;
 pub mod explain;

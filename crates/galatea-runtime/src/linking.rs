@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 
-/// How long a code is good, and a question waits.
+/// Time for which a code is good and a question waits.
 pub(crate) const LIFE: Duration = Duration::from_secs(10 * 60);
 /// Wrong codes of one person in [`LIFE`]: of 31^8 codes, five tries find none.
 const TRIES: u64 = 5;
@@ -34,11 +34,11 @@ pub(crate) struct Code {
     pub(crate) room: RoomId,
 }
 
-/// Whose answer a question waits for. A code alone proves nothing of its sender: a stranger may
-/// have told them to send it.
+/// Side whose answer a question waits for. A code alone proves nothing of its sender: a stranger
+/// may have told them to send it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Step {
+pub(crate) enum LinkStep {
     SenderAsked,
     /// The sender has agreed.
     OwnerAsked,
@@ -57,8 +57,8 @@ pub(crate) struct Side {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Question {
     task: TaskId,
-    pub(crate) step: Step,
-    /// Whose code it was.
+    pub(crate) step: LinkStep,
+    /// Owner of the code.
     pub(crate) owner: Side,
     /// The side that sent the code.
     pub(crate) sender: Side,
@@ -109,7 +109,7 @@ pub(crate) async fn find(
         .and_then(|task| Some(Code { task: task.id, owner: task.entity_id?, room: task.room_id? })))
 }
 
-/// Whether this has the form of a code: as many letters and digits, whatever stands between them.
+/// True if this has the form of a code: as many letters and digits, whatever stands between them.
 /// Letters that no code has are likely misread ones.
 pub(crate) fn looks_like_code(sent: &str) -> bool {
     let mut letters = 0_usize;
@@ -124,7 +124,7 @@ pub(crate) async fn take(store: &dyn Store, agent: AgentId, code: &Code) -> Resu
     store.delete_task(agent, code.task).await
 }
 
-/// Whether this person has sent too many wrong codes.
+/// True if this person has sent too many wrong codes.
 pub(crate) async fn is_blocked(
     store: &dyn Store,
     agent: AgentId,
@@ -162,7 +162,7 @@ fn tries(stored: &Value) -> Option<(u64, Timestamp)> {
 }
 
 impl Side {
-    /// As it stands now.
+    /// The present state.
     pub(crate) async fn of(
         store: &dyn Store,
         agent: AgentId,
@@ -176,7 +176,7 @@ impl Side {
         Ok(Self { entity, room, accounts })
     }
 
-    /// Whether it still speaks for the same accounts.
+    /// True if it still speaks for the same accounts.
     async fn stands(&self, store: &dyn Store, agent: AgentId) -> Result<bool> {
         Ok(Self::of(store, agent, self.entity, self.room).await? == *self)
     }
@@ -187,7 +187,7 @@ impl Question {
     pub(crate) fn new(agent: AgentId, owner: Side, sender: Side, now: Timestamp) -> Self {
         Self {
             task: question_id(agent, owner.entity),
-            step: Step::SenderAsked,
+            step: LinkStep::SenderAsked,
             owner,
             sender,
             word: random(WORD),
@@ -197,14 +197,14 @@ impl Question {
 
     /// The second one, which goes to the owner. The word of the first answers it no more.
     pub(crate) fn agreed(self, now: Timestamp) -> Self {
-        Self { step: Step::OwnerAsked, word: random(WORD), until: now.plus(LIFE), ..self }
+        Self { step: LinkStep::OwnerAsked, word: random(WORD), until: now.plus(LIFE), ..self }
     }
 
-    /// Who is asked now, and the other side.
+    /// The asked side now, and the other side.
     pub(crate) fn sides(&self) -> (&Side, &Side) {
         match self.step {
-            Step::SenderAsked => (&self.sender, &self.owner),
-            Step::OwnerAsked => (&self.owner, &self.sender),
+            LinkStep::SenderAsked => (&self.sender, &self.owner),
+            LinkStep::OwnerAsked => (&self.owner, &self.sender),
         }
     }
 
@@ -216,7 +216,7 @@ impl Question {
         all
     }
 
-    /// Whether it still names exactly the accounts that would be linked.
+    /// True if it still names exactly the accounts that would be linked.
     pub(crate) async fn stands(&self, store: &dyn Store, agent: AgentId) -> Result<bool> {
         Ok(self.owner.stands(store, agent).await? && self.sender.stands(store, agent).await?)
     }
@@ -245,7 +245,7 @@ impl Question {
         RequestedChange::SaveTask { task: Box::new(task) }
     }
 
-    /// What makes both sides one person, and ends it.
+    /// Change that makes both sides one person, and ends the question.
     pub(crate) fn link(&self) -> RequestedChange {
         RequestedChange::LinkPeople { question: self.task, entities: self.accounts() }
     }
@@ -255,7 +255,7 @@ impl Question {
         RequestedChange::DeleteTask { task: self.task }
     }
 
-    /// Those that wait for this person, or are about them. One that is too old is among them.
+    /// Questions that wait for this person, or are about them. One that is too old is among them.
     pub(crate) async fn of(
         store: &dyn Store,
         agent: AgentId,
@@ -278,7 +278,7 @@ impl Question {
     }
 }
 
-/// What drops the codes and questions of a person, on both sides.
+/// Changes that drop the codes and questions of a person, on both sides.
 pub(crate) async fn withdraw(
     store: &dyn Store,
     agent: AgentId,

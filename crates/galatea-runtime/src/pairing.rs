@@ -20,7 +20,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use self::admission::{admit, approved_key, random_code};
 
-/// How long a code is good.
+/// Time for which a code is good.
 const LIFE: Duration = Duration::from_secs(60 * 60);
 /// People of one platform who wait at once: ten minutes of [`REPLIES`].
 pub const PLACES: u32 = 2_400;
@@ -38,7 +38,7 @@ const RESERVED: Duration = Duration::from_secs(10);
 const ATTEMPTS: usize = 8;
 const TAG: &str = "PAIRING";
 
-/// Whether the owner approved this person.
+/// True if the owner approved this person.
 pub(crate) async fn is_approved(
     store: &Arc<dyn Store>,
     clock: &Arc<dyn Clock>,
@@ -48,7 +48,7 @@ pub(crate) async fn is_approved(
     Ok(store.cached(agent, &approved_key(entity), clock.now()).await?.is_some())
 }
 
-/// What a stranger hears.
+/// Answer to a stranger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Welcome {
     /// They wrote the code of an invitation, and are admitted.
@@ -87,7 +87,7 @@ pub(crate) async fn welcome(
     let mut avoided = HashSet::new();
     for _ in 0..ATTEMPTS {
         let place = place_for(&waiting, stranger, &avoided);
-        let new = Pending {
+        let new = PendingPairing {
             code: random_code(8),
             entity: stranger.entity,
             source: stranger.source.clone(),
@@ -111,8 +111,8 @@ pub(crate) async fn welcome(
 async fn reserve(
     store: &dyn Store,
     agent: AgentId,
-    new: &Pending,
-    waiting: &[Pending],
+    new: &PendingPairing,
+    waiting: &[PendingPairing],
     now: Timestamp,
 ) -> Result<bool> {
     let Some(place) = new.place else { return Ok(false) };
@@ -132,8 +132,8 @@ async fn reserve(
 
 /// The place of a person: a free one, from the number of their id on, so that processes rarely meet
 /// at one; of full ones the place of the person who has waited longest. Never one of `avoided`.
-fn place_for(waiting: &[Pending], stranger: &Stranger<'_>, avoided: &HashSet<u32>) -> u32 {
-    let is_open = |p: &&Pending| p.place.is_none_or(|place| !avoided.contains(&place));
+fn place_for(waiting: &[PendingPairing], stranger: &Stranger<'_>, avoided: &HashSet<u32>) -> u32 {
+    let is_open = |p: &&PendingPairing| p.place.is_none_or(|place| !avoided.contains(&place));
     let here = || waiting.iter().filter(|p| p.source == *stranger.source).filter(is_open);
     let taken: HashSet<u32> =
         here().filter_map(|p| p.place).chain(avoided.iter().copied()).collect();
@@ -171,18 +171,18 @@ async fn may_reply(
 
 /// A stranger who waits for approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pending {
+pub struct PendingPairing {
     /// The code that the owner types, eight characters.
     pub code: String,
     /// The person who asks to be admitted.
     pub entity: EntityId,
-    /// Where they write from.
+    /// Place from which they write.
     pub source: Source,
-    /// As they call themselves.
+    /// Their own name.
     pub name: String,
-    /// When the code ends.
+    /// End of the code.
     pub until: Timestamp,
-    /// When their code was last sent.
+    /// Time at which their code was last sent.
     pub sent_at: Timestamp,
     /// The row of the place.
     row: TaskId,
@@ -196,7 +196,7 @@ fn id(agent: AgentId, source: &Source, place: u32) -> TaskId {
     TaskId(uuid_of(&format!("pairing:{agent}:{source}:{place}")))
 }
 
-impl Pending {
+impl PendingPairing {
     fn stored(&self, agent: AgentId) -> Task {
         let metadata = [
             ("code", json!(self.code)),
@@ -243,10 +243,14 @@ impl Pending {
 ///
 /// # Errors
 /// Whatever the store says.
-pub async fn pending(store: &dyn Store, agent: AgentId, now: Timestamp) -> Result<Vec<Pending>> {
+pub async fn pending(
+    store: &dyn Store,
+    agent: AgentId,
+    now: Timestamp,
+) -> Result<Vec<PendingPairing>> {
     let mut waiting = Vec::new();
     for task in store.tasks(agent, &[TAG.to_owned()]).await? {
-        match Pending::read(&task).filter(|p| p.until > now) {
+        match PendingPairing::read(&task).filter(|p| p.until > now) {
             Some(person) => waiting.push(person),
             None => drop(store.delete_task(agent, task.id).await?),
         }
@@ -284,8 +288,8 @@ mod tests {
         Stranger { entity, source: &HERE, name: "x", text: "hello" }
     }
 
-    fn waits(place: u32, until: i64) -> Pending {
-        Pending {
+    fn waits(place: u32, until: i64) -> PendingPairing {
+        PendingPairing {
             code: String::new(),
             entity: EntityId::fresh(),
             source: HERE.clone(),

@@ -46,7 +46,7 @@ pub(crate) async fn run(
     stop.run_until_cancelled(work).await;
 }
 
-/// One pass: how many messages it deleted.
+/// Makes one pass, and returns the number of deleted messages.
 async fn delete(store: &dyn Store, agent: AgentId, now: Timestamp) -> Result<u64> {
     let mut deleted = 0;
     for world in store.worlds(agent).await? {
@@ -96,7 +96,7 @@ async fn of_room(
             found.iter().map(|memory| memory.id).filter(|id| !waiting.contains(id)).collect();
         let gone = if old.is_empty() { 0 } else { store.expire_memories(agent, &old).await? };
         deleted += gone;
-        // Nothing of these can be deleted now: on to those before them.
+        // No memory of these can be deleted now: on to those before them.
         if gone == 0 {
             if oldest == before || found.len() < STEP as usize {
                 break;

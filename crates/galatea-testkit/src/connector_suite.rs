@@ -9,25 +9,18 @@ pub mod cases;
 mod gateway;
 mod harness;
 mod log;
+mod outcome;
 pub mod running;
 mod scene;
 
 use std::{future::Future, time::Duration};
 
+pub use self::outcome::Outcome;
 pub use gateway::RecordingGateway;
 pub use harness::{ConnectorHarness, PlatformFault, Said, Shown, Spot, SpotKind};
 pub use log::CapturedLog;
 pub use running::Running;
 pub use scene::Scene;
-
-/// Result of a case that did not fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// The connector behaves as required.
-    Holds,
-    /// The platform lacks the capability that the case tests; the text names it.
-    NotApplicable(&'static str),
-}
 
 /// Limit for one case. No case waits for real time, so only a hanging case reaches it.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -21,6 +21,7 @@
 //! # }
 //! ```
 
+mod adding;
 mod applications;
 mod channels;
 mod doings;
@@ -34,7 +35,9 @@ mod limits;
 mod load;
 mod people;
 mod refusal;
+mod request;
 mod routes;
+mod scene;
 mod sessions;
 mod state;
 mod validate;

@@ -19,6 +19,7 @@
 //! # }
 //! ```
 
+mod adding;
 mod answer;
 mod doings;
 mod entities;
@@ -28,13 +29,16 @@ mod flood;
 mod handle;
 mod http;
 mod load;
+mod loading;
 mod markup;
 mod message;
+mod message_json;
 mod methods;
 pub(crate) mod multipart;
 mod params;
 mod parse;
 mod people;
+mod scene;
 mod schema;
 mod state;
 mod updates;

@@ -27,20 +27,23 @@ mod limits;
 mod media;
 mod oauth1;
 mod oauth2;
+mod options;
 mod params;
 mod people;
 mod posting;
 mod problem;
 mod render;
 mod routes;
+mod scene;
 mod state;
 mod world;
 
 pub use crate::loopback::ErrorBody;
 pub use faults::Effect;
 pub use handle::{Handle, Shown};
+pub use options::{Access, Keys, Options};
 pub use people::Person;
-pub use state::{Access, Call, Keys, Options};
+pub use state::Call;
 
 /// A running server. Dropping it stops the server and fails the test on violations. Tests use it
 /// through its [`Handle`].

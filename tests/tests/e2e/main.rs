@@ -42,6 +42,8 @@ mod places;
 mod places_of_documents;
 mod postgres;
 mod secrets;
+#[cfg(unix)]
+mod start;
 mod stops;
 mod talk;
 mod together;

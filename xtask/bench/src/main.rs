@@ -38,3 +38,14 @@ fn main() -> ExitCode {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_options_of_each_chore_agree_with_one_another() {
+        Cli::command().debug_assert();
+    }
+}

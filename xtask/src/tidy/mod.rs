@@ -2,6 +2,7 @@
 
 mod circles;
 mod connectors;
+mod documents;
 mod edges;
 mod files;
 mod path;
@@ -21,6 +22,7 @@ pub(crate) fn run(root: &Path) -> Result<()> {
     breaches.extend(connectors::check(&root.join("connectors"))?);
     breaches.extend(circles::check(root)?);
     breaches.extend(path::check(root)?);
+    breaches.extend(documents::check(root)?);
     breaches.extend(unused::check(root)?);
     let mut long = Vec::new();
     for name in listed(root)? {

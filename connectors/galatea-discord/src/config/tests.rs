@@ -3,7 +3,7 @@
 use super::*;
 
 fn read(pairs: &[(&str, &str)]) -> Result<Option<DiscordConfig>> {
-    DiscordConfig::from_settings(&Settings::from_pairs(pairs.iter().map(|(k, v)| (*k, *v))))
+    DiscordConfig::read(&Settings::from_pairs(pairs.iter().map(|(k, v)| (*k, *v))))
 }
 
 /// `112233445566778899` in base64, then what Discord appends.
@@ -96,7 +96,7 @@ fn elizaos_switches_become_the_gates() {
         ("DISCORD_SHOULD_IGNORE_DIRECT_MESSAGES", "true"),
         ("DISCORD_SHOULD_RESPOND_ONLY_TO_MENTIONS", "true"),
     ]);
-    let policy = DiscordConfig::policy(&settings).unwrap();
+    let policy = policy(&settings).unwrap();
     assert_eq!(
         policy,
         [
@@ -107,6 +107,6 @@ fn elizaos_switches_become_the_gates() {
             ("DISCORD_GROUP_POLICY", "mention,reply".to_owned())
         ]
     );
-    assert!(DiscordConfig::policy(&Settings::default()).unwrap().is_empty());
-    assert!(DiscordConfig::policy(&Settings::from_pairs([("CHANNEL_IDS", "[1")])).is_err());
+    assert!(policy(&Settings::default()).unwrap().is_empty());
+    assert!(policy(&Settings::from_pairs([("CHANNEL_IDS", "[1")])).is_err());
 }

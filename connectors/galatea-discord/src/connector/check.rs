@@ -3,12 +3,9 @@
 
 use galatea_core::{Error, Finding, Severity};
 
-use super::{CONTENT, DiscordConnector, NO_CONTENT};
+use super::{CONTENT, DiscordConnector, invite::invite};
 use crate::error::{GRANT, codes};
 
-/// Permissions that the invite link asks for: View Channel, Send Messages, Send Messages in
-/// Threads, Embed Links, Attach Files, Read Message History and Add Reactions; not Administrator.
-const PERMISSIONS: u64 = 274_878_024_768;
 /// `check` warns below this many session starts left for the day, of Discord's 1,000.
 const FEW_SESSIONS: u64 = 200;
 
@@ -68,13 +65,6 @@ impl DiscordConnector {
         findings.extend(self.entry().await.ok().map(|(_, _, limit)| sessions(limit.remaining)));
         findings
     }
-}
-
-/// The address at which the owner of a server invites the bot.
-pub(super) fn invite(application: u64) -> String {
-    format!(
-        "https://discord.com/oauth2/authorize?client_id={application}&scope=bot+applications.commands&permissions={PERMISSIONS}"
-    )
 }
 
 /// The finding about the number of session starts left today.

@@ -53,7 +53,7 @@ impl DiscordConnector {
     }
 }
 
-/// Whether Discord already has these commands. Compares only the fields we set, because Discord
+/// True if Discord already has these commands. Compares only the fields we set, because Discord
 /// adds its own.
 fn same_commands(known: &Value, wanted: &Value) -> bool {
     let brief = |list: &Value| -> Vec<Value> {

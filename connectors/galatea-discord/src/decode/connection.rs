@@ -120,3 +120,17 @@ pub(super) fn administrator(connection: &mut Connection, who: u64) {
         connection.world.roles.push((who, Role::Admin));
     }
 }
+
+/// Reads a user object.
+pub(super) fn user(value: &Value) -> Option<User> {
+    serde::Deserialize::deserialize(value).ok().or_else(|| {
+        // An unknown form of avatar or decoration must not lose the user.
+        let mut reduced = json!({ "id": value["id"], "username": value["username"] });
+        for name in ["global_name", "bot"] {
+            if let Some(field) = value.get(name) {
+                reduced[name] = field.clone();
+            }
+        }
+        serde::Deserialize::deserialize(reduced).ok()
+    })
+}

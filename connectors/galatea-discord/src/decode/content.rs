@@ -1,4 +1,4 @@
-//! What a message says and shows: its text, what stands below it, its files, and what it quotes or passes
+//! Content of a message: its text, what stands below it, its files, and what it quotes or passes
 //! on.
 
 use galatea_core::{Content, Media, MediaKind, Quote, QuoteKind};
@@ -40,7 +40,7 @@ fn pictures(message: &Value) -> impl Iterator<Item = Media> {
     })
 }
 
-/// What a message says, shows and passes on.
+/// Content of a message.
 pub(super) fn content(
     m: &Message,
     data: &Value,

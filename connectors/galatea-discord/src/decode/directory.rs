@@ -9,14 +9,17 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use super::permissions::{self, ADMINISTRATOR, Member, Missing, Overwrite, VIEW, administers};
-use super::proxied::Proxied;
+use super::{
+    permissions::{self, ADMINISTRATOR, Member, MissingPermission, Overwrite, VIEW, administers},
+    proxied::Proxied,
+    raw::id,
+};
 
 /// Most channels in the cache. At this number the cache is emptied, and channels are fetched again
 /// when needed.
 const MAX_CHANNELS: usize = 200_000;
 
-/// What is known about a guild.
+/// Facts about a guild.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Guild {
     pub(crate) name: Option<String>,
@@ -28,7 +31,7 @@ pub(crate) struct Guild {
     pub(crate) administrators: Vec<u64>,
     /// Permissions of its roles by id. The role `@everyone` has the guild's own id.
     pub(crate) permissions: HashMap<u64, u64>,
-    /// Whether our own member is known, so that `mine` holds all our roles and not only the one
+    /// True if our own member is known, so that `mine` holds all our roles and not only the one
     /// Discord made for the bot.
     pub(crate) member: bool,
     /// The end of our time-out, if a moderator set one.
@@ -42,7 +45,7 @@ pub(crate) struct Guild {
     pub(crate) hall: Option<u64>,
 }
 
-/// What is known about a channel or thread.
+/// Facts about a channel or thread.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Channel {
     /// `None` for direct messages.
@@ -72,12 +75,7 @@ pub(crate) struct Directory {
     proxied: Proxied,
 }
 
-/// Reads an id from JSON. Discord writes ids as text; numbers are accepted, too.
-pub(crate) fn id(value: &Value) -> Option<u64> {
-    value.as_str().and_then(|s| s.parse().ok()).or_else(|| value.as_u64())
-}
-
-/// Whether a channel type is a thread: announcement, public or private (Discord, "Channel Types").
+/// True if a channel type is a thread: announcement, public or private (Discord, "Channel Types").
 pub(crate) fn is_thread(kind: u8) -> bool {
     matches!(kind, 10..=12)
 }
@@ -115,7 +113,7 @@ impl Channel {
         }
     }
 
-    /// Whether people can write messages in it.
+    /// True if people can write messages in it.
     pub(crate) fn holds_messages(&self) -> bool {
         matches!(self.kind, 0 | 1 | 2 | 5 | 13) || is_thread(self.kind)
     }
@@ -127,7 +125,7 @@ impl Directory {
         self.reads_content.store(reads, Ordering::Relaxed);
     }
 
-    /// Whether messages that do not address the bot have content, too.
+    /// True if messages that do not address the bot have content, too.
     pub(crate) fn reads_content(&self) -> bool {
         self.reads_content.load(Ordering::Relaxed)
     }
@@ -137,7 +135,7 @@ impl Directory {
         self.proxied.set_applications(applications);
     }
 
-    /// Whether a message is one that such an application posted for a person.
+    /// True if a message is one that such an application posted for a person.
     pub(crate) fn proxies(&self, message: &Value) -> bool {
         id(&message["webhook_id"]).is_some()
             && id(&message["application_id"]).is_some_and(|app| self.proxied.is_application(app))
@@ -165,7 +163,12 @@ impl Directory {
 
     /// Why the bot cannot write in a channel (Discord, "Permission Hierarchy"). `None` if it can,
     /// or if the permissions are not known.
-    pub(crate) fn missing(&self, channel: u64, me: u64, now: Timestamp) -> Option<Missing> {
+    pub(crate) fn missing(
+        &self,
+        channel: u64,
+        me: u64,
+        now: Timestamp,
+    ) -> Option<MissingPermission> {
         let here = self.channel(channel)?;
         let (guild, thread) = (here.guild?, is_thread(here.kind));
         // Threads have no overwrites of their own.
@@ -179,13 +182,13 @@ impl Directory {
             .filter_map(|role| known.permissions.get(role))
             .fold(everyone, |all, role| all | role);
         if of_roles & ADMINISTRATOR == 0 && known.timed_out.is_some_and(|until| now < until) {
-            return Some(Missing::TimedOut);
+            return Some(MissingPermission::TimedOut);
         }
         let member = Member { guild, id: me, roles: &known.mine };
         permissions::missing(member.permissions_in(of_roles, &overwrites), thread)
     }
 
-    /// Whether every member of the guild can read a channel: View Channel is a permission of
+    /// True if every member of the guild can read a channel: View Channel is a permission of
     /// `@everyone`, and no overwrite takes it from a role or a member. Private threads are closed,
     /// and so is a channel whose permissions are not known.
     pub(crate) fn is_open(&self, channel: &Channel) -> bool {
@@ -372,7 +375,7 @@ mod tests {
         own: u64,
         overwrites: Value,
         more: &Value,
-    ) -> (Option<Missing>, Option<Missing>) {
+    ) -> (Option<MissingPermission>, Option<MissingPermission>) {
         let directory = Directory::default();
         let mut guild = json!({ "id": "1", "owner_id": "2",
             "roles": [{ "id": "1", "name": "@everyone", "permissions": everyone.to_string() }, { "id": "10", "name": "a", "permissions": own.to_string() },
@@ -392,7 +395,7 @@ mod tests {
     #[test]
     fn what_is_known_of_the_bot_decides_what_is_missing() {
         let (none, plain) = (json!({}), VIEW | SEND | SEND_IN_THREADS);
-        let (view, send) = (Some(Missing::View), Some(Missing::Send));
+        let (view, send) = (Some(MissingPermission::View), Some(MissingPermission::Send));
         assert_eq!(may(0, plain, json!([]), &none), (None, None));
         assert_eq!(may(0, 0, json!([]), &none), (view, view));
         assert_eq!(may(VIEW | SEND, 0, json!([]), &none), (None, send));
@@ -414,7 +417,7 @@ mod tests {
         let timed_out = |at: &str| json!({ "members": [{ "user": { "id": "9" }, "roles": ["10"], "communication_disabled_until": at }] });
         assert_eq!(
             may(plain, 0, json!([]), &timed_out("2099-01-01T00:00:00Z")).0,
-            Some(Missing::TimedOut)
+            Some(MissingPermission::TimedOut)
         );
         assert_eq!(may(plain, 0, json!([]), &timed_out("1999-01-01T00:00:00Z")).0, None);
     }

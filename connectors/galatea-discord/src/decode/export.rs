@@ -1,6 +1,7 @@
 //! Reads the JSON export of DiscordChatExporter: one channel a file.
 
 mod content;
+mod file;
 
 use galatea_core::{
     Addressed, Archive, ChannelType, Connection, EntityRef, Incoming, IncomingEvent,
@@ -10,63 +11,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::time_of;
-use content::Said;
+use file::{Author, ExportedMessage, ExportedName};
 
 /// An export without its messages, which are read where they stand: it may be large.
 #[derive(Debug, Deserialize)]
 struct Export {
-    guild: Named,
-    channel: Named,
-}
-
-#[derive(Debug, Deserialize)]
-struct Named {
-    id: String,
-    name: String,
-    #[serde(rename = "type", default)]
-    kind: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Message {
-    id: String,
-    #[serde(rename = "type", default)]
-    kind: String,
-    author: Author,
-    #[serde(flatten)]
-    said: Said,
-    #[serde(default)]
-    reference: Option<Reference>,
-    #[serde(default)]
-    forwarded_message: Option<Said>,
-    #[serde(default)]
-    mentions: Vec<Author>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Author {
-    id: String,
-    name: String,
-    #[serde(default)]
-    nickname: Option<String>,
-    #[serde(default)]
-    is_bot: bool,
-}
-
-impl Author {
-    /// The name that the exported channel shows.
-    fn shown(&self) -> &str {
-        self.nickname.as_deref().unwrap_or(&self.name)
-    }
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Reference {
-    #[serde(default)]
-    message_id: Option<String>,
+    guild: ExportedName,
+    channel: ExportedName,
 }
 
 /// The messages of an export, and what is not stored of it; `None` for any other JSON.
@@ -76,8 +27,8 @@ pub fn read_export(export: &Value) -> Option<Archive> {
     let mut archive = Archive::default();
     for (n, value) in values.iter().enumerate() {
         match read_message(&export, value) {
-            Ok(Entry::Message(message)) => archive.messages.push(*message),
-            Ok(Entry::LeftOut(what)) => archive.leave_out(what),
+            Ok(ExportEntry::Message(message)) => archive.messages.push(*message),
+            Ok(ExportEntry::LeftOut(what)) => archive.leave_out(what),
             Err(cause) => {
                 let id = value.get("id").and_then(Value::as_str).map(str::to_owned);
                 let id = id.unwrap_or_else(|| format!("number {}", n + 1));
@@ -88,8 +39,8 @@ pub fn read_export(export: &Value) -> Option<Archive> {
     Some(archive)
 }
 
-/// What an entry of a channel is.
-enum Entry {
+/// Kind of a channel's entry.
+enum ExportEntry {
     Message(Box<Incoming>),
     /// The connector does not store such an entry either.
     LeftOut(&'static str),
@@ -99,15 +50,15 @@ enum Entry {
 ///
 /// # Errors
 /// What cannot be read.
-fn read_message(export: &Export, message: &Value) -> Result<Entry, String> {
-    let message = Message::deserialize(message).map_err(|error| error.to_string())?;
+fn read_message(export: &Export, message: &Value) -> Result<ExportEntry, String> {
+    let message = ExportedMessage::deserialize(message).map_err(|error| error.to_string())?;
     let id: u64 = message.id.parse().map_err(|_| "its `id` is not a number".to_owned())?;
     if !is_speech(&message.kind) {
-        return Ok(Entry::LeftOut("system messages"));
+        return Ok(ExportEntry::LeftOut("system messages"));
     }
     let content = content::of(&message, &export.channel);
     if content.is_empty() {
-        return Ok(Entry::LeftOut("messages without content"));
+        return Ok(ExportEntry::LeftOut("messages without content"));
     }
     let name = message.author.shown().to_owned();
     let Author { id: author, name: user_name, is_bot, .. } = message.author;
@@ -115,7 +66,7 @@ fn read_message(export: &Export, message: &Value) -> Result<Entry, String> {
     entity.is_bot = is_bot;
     // Forwards and published posts have a reference, too.
     let replied = message.reference.filter(|_| is_reply(&message.kind));
-    Ok(Entry::Message(Box::new(Incoming {
+    Ok(ExportEntry::Message(Box::new(Incoming {
         connection: Connection { world: world(export), room: room(export), entity: Some(entity) },
         event: IncomingEvent::Message(IncomingMessage {
             id: RemoteId::new(message.id),
@@ -130,7 +81,7 @@ fn read_message(export: &Export, message: &Value) -> Result<Entry, String> {
     })))
 }
 
-/// Whether a message of this type was written by its author; all other types are notices. The exporter
+/// True if a message of this type was written by its author; all other types are notices. The exporter
 /// writes the number of a type that it does not know: 20 and 23 are commands of applications (Discord,
 /// "Message Types").
 fn is_speech(kind: &str) -> bool {
@@ -143,7 +94,7 @@ fn is_reply(kind: &str) -> bool {
 
 /// Direct messages have no guild, whose id is 0 then: their channel is the World.
 fn world(export: &Export) -> WorldRef {
-    let Named { id, name, .. } =
+    let ExportedName { id, name, .. } =
         if export.guild.id == "0" { &export.channel } else { &export.guild };
     WorldRef::new(RemoteId::new(id), Some(name.clone()))
 }

@@ -1,17 +1,17 @@
 //! Decodes interactions: slash commands and button presses.
 
 use galatea_core::{
-    ADMIN_COMMANDS, Command, Content, Incoming, IncomingEvent, IncomingMessage, RemoteId,
+    ADMIN_COMMANDS, Addressed, Command, Content, Incoming, IncomingEvent, IncomingMessage, RemoteId,
 };
 use serde_json::Value;
 
 use super::{
-    Addressed, connection,
-    directory::{Channel, Directory, id},
+    connection,
+    connection::user,
+    directory::{Channel, Directory},
     permissions::administers,
-    user,
 };
-use crate::time_of;
+use crate::{decode::raw::id, time_of};
 
 /// Prefix of an interaction's id. An interaction is not a message, so a reply to it takes another
 /// call.
@@ -29,17 +29,17 @@ pub(crate) fn remote_id(data: &Value) -> Option<RemoteId> {
     Some(RemoteId(format!("{prefix}{number}")))
 }
 
-/// Whether a message is an interaction.
+/// True if a message is an interaction.
 pub(crate) fn is_interaction(message: &RemoteId) -> bool {
     message.as_str().starts_with(INTERACTION)
 }
 
-/// Whether a message is an interaction whose answer only the caller may read.
+/// True if a message is an interaction whose answer only the caller may read.
 pub(crate) fn is_private(message: &RemoteId) -> bool {
     message.as_str().starts_with(PRIVATE_INTERACTION)
 }
 
-/// Whether only the caller may read the answer to a command. The answer to an admin command is
+/// True if only the caller may read the answer to a command. The answer to an admin command is
 /// public, because the command changes the room, unless it will be refused.
 fn asks_privately(data: &Value) -> bool {
     let name = data["data"]["name"].as_str().unwrap_or_default().to_lowercase();

@@ -3,6 +3,7 @@
 
 mod connection;
 mod content;
+mod decoded;
 pub(crate) mod directory;
 pub(crate) mod export;
 mod interaction;
@@ -19,44 +20,21 @@ mod words;
 use galatea_core::{
     Addressed, Connection, Incoming, IncomingEvent, IncomingMessage, RemoteId, Timestamp,
     content::{NOTICE, REPLACES},
-    message::WorldSync,
 };
 use serde_json::{Value, json};
-use serenity::all::{Message, MessageReferenceKind, MessageType, User};
+use serenity::all::{Message, MessageType};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::time_of;
+use connection::user;
 use content::{content, join};
+use decoded::single;
 use directory::{Directory, id};
-pub(crate) use interaction::{is_interaction, is_private, remote_id};
+use raw::replied;
 use words::Kind;
 
-/// The bot's own identity on Discord.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Me {
-    pub(crate) id: u64,
-    /// The bot's display name.
-    pub(crate) name: String,
-}
-
-/// The result of decoding one event.
-#[derive(Debug, Default)]
-pub(crate) struct Decoded {
-    /// Events in order; usually none or one.
-    pub(crate) events: Vec<Incoming>,
-    /// Worlds and Rooms that are new or changed.
-    pub(crate) syncs: Vec<WorldSync>,
-    /// The nonce and id of our own message, if the event is its echo.
-    pub(crate) echo: Option<(String, RemoteId)>,
-    /// The message's id, if the event is a new message.
-    pub(crate) newest: Option<u64>,
-    /// The direct message channel in which the message was written, if any.
-    pub(crate) direct: Option<u64>,
-    /// The message is malformed: not even its text can be read.
-    pub(crate) unreadable: bool,
-    /// Why a message that was read is not stored.
-    pub(crate) left_out: Option<&'static str>,
-}
+pub(crate) use self::decoded::{Decoded, Me};
+pub(crate) use interaction::{is_interaction, is_private, remote_id};
 
 /// Decodes one event that arrived at `now`. Never fails: an event that does not concern us gives an
 /// empty result.
@@ -108,24 +86,6 @@ pub(crate) fn place_of(data: &Value) -> Option<(u64, Option<u64>)> {
     Some((id(&data["channel_id"])?, id(&data["guild_id"])))
 }
 
-fn single(connection: Connection, event: IncomingEvent, at: Timestamp) -> Vec<Incoming> {
-    vec![Incoming { connection, event, at }]
-}
-
-/// Reads a user object.
-fn user(value: &Value) -> Option<User> {
-    serde::Deserialize::deserialize(value).ok().or_else(|| {
-        // An unknown form of avatar or decoration must not lose the user.
-        let mut reduced = json!({ "id": value["id"], "username": value["username"] });
-        for name in ["global_name", "bot"] {
-            if let Some(field) = value.get(name) {
-                reduced[name] = field.clone();
-            }
-        }
-        serde::Deserialize::deserialize(reduced).ok()
-    })
-}
-
 fn said_by(m: &Message, data: &Value, directory: &Directory) -> Connection {
     let guild = m.guild_id.map(|g| g.get());
     let mut entity = connection::person(&m.author, data["member"]["nick"].as_str());
@@ -139,13 +99,6 @@ fn said_by(m: &Message, data: &Value, directory: &Directory) -> Connection {
         connection::administrator(&mut place, m.author.id.get());
     }
     place
-}
-
-fn replied(m: &Message) -> Option<u64> {
-    let reference = m.message_reference.as_ref().filter(|r| {
-        r.kind == MessageReferenceKind::Default && m.kind == MessageType::InlineReply
-    })?;
-    reference.message_id.map(|id| id.get())
 }
 
 /// An echo of our own message. It is not an event: the message was stored when it was sent, and a

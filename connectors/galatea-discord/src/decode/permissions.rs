@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::directory::id;
+use crate::decode::raw::id;
 
 /// Every permission in every channel, whatever the overwrites say.
 pub(crate) const ADMINISTRATOR: u64 = 1 << 3;
@@ -37,7 +37,7 @@ pub(crate) struct Member<'a> {
 
 /// Why a member cannot write in a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Missing {
+pub(crate) enum MissingPermission {
     /// View Channel is missing.
     View,
     /// Send Messages is missing, or in a thread Send Messages in Threads.
@@ -51,13 +51,13 @@ pub(crate) fn read(permissions: &Value) -> Option<u64> {
     permissions.as_str().and_then(|p| p.parse().ok())
 }
 
-/// Whether a permission set in JSON includes one of [`ADMINISTERS`].
+/// True if a permission set in JSON includes one of [`ADMINISTERS`].
 pub(crate) fn administers(permissions: &Value) -> bool {
     read(permissions).is_some_and(|p| p & ADMINISTERS != 0)
 }
 
 impl Overwrite {
-    /// Whether it takes a permission away.
+    /// True if it takes a permission away.
     pub(crate) fn denies(&self, permission: u64) -> bool {
         self.deny & permission != 0
     }
@@ -74,7 +74,7 @@ impl Overwrite {
 }
 
 impl Member<'_> {
-    /// Whether the member has a role, `@everyone` included.
+    /// True if the member has a role, `@everyone` included.
     pub(crate) fn has(&self, role: u64) -> bool {
         role == self.guild || self.roles.contains(&role)
     }
@@ -98,13 +98,13 @@ impl Member<'_> {
     }
 }
 
-/// What these permissions in a channel lack for writing there. Those of a thread are its parent's,
+/// Permission that is missing for writing in a channel. Those of a thread are its parent's,
 /// but writing in it takes a permission of its own.
-pub(crate) fn missing(may: u64, thread: bool) -> Option<Missing> {
+pub(crate) fn missing(may: u64, thread: bool) -> Option<MissingPermission> {
     if may & VIEW == 0 {
-        Some(Missing::View)
+        Some(MissingPermission::View)
     } else {
-        (may & if thread { SEND_IN_THREADS } else { SEND } == 0).then_some(Missing::Send)
+        (may & if thread { SEND_IN_THREADS } else { SEND } == 0).then_some(MissingPermission::Send)
     }
 }
 
@@ -116,7 +116,10 @@ mod tests {
     const PLAIN: u64 = VIEW | SEND | SEND_IN_THREADS;
 
     /// What member 9 of guild 1 lacks in a channel and in its thread, with the roles 10 and 11.
-    fn lacks(of_roles: u64, overwrites: Value) -> (Option<Missing>, Option<Missing>) {
+    fn lacks(
+        of_roles: u64,
+        overwrites: Value,
+    ) -> (Option<MissingPermission>, Option<MissingPermission>) {
         let overwrites =
             Overwrite::read_all(&json!({ "permission_overwrites": overwrites })).unwrap();
         let member = Member { guild: 1, id: 9, roles: &[10, 11] };
@@ -130,7 +133,7 @@ mod tests {
 
     #[test]
     fn overwrites_apply_in_discords_order() {
-        let (view, send) = (Some(Missing::View), Some(Missing::Send));
+        let (view, send) = (Some(MissingPermission::View), Some(MissingPermission::Send));
         assert_eq!(lacks(PLAIN, json!([])), (None, None));
         assert_eq!(lacks(0, json!([])), (view, view));
         assert_eq!(lacks(VIEW, json!([])), (send, send));

@@ -5,11 +5,8 @@ use galatea_core::{Incoming, IncomingEvent, OwnStatus, RemoteId, Timestamp, mess
 use serde_json::Value;
 use std::time::Duration;
 
-use super::{
-    Decoded, Me, connection,
-    directory::{Directory, id},
-    single, user,
-};
+use super::{Decoded, Me, connection, directory::Directory, single, user};
+use crate::decode::raw::id;
 
 /// A guild that the bot joined longer ago than this is not reported as newly joined.
 const NEWLY: Duration = Duration::from_secs(300);
@@ -73,7 +70,7 @@ pub(crate) fn learn(name: &str, data: &Value, directory: &Directory, me: &Me) {
     }
 }
 
-/// Whether an event may change the bot's permissions in some channel.
+/// True if an event may change the bot's permissions in some channel.
 pub(crate) fn changes_permissions(name: &str) -> bool {
     name.starts_with("GUILD_ROLE_")
         || matches!(
@@ -188,7 +185,7 @@ fn left_guild(data: &Value, directory: &Directory, now: Timestamp) -> Decoded {
         event: IncomingEvent::OwnStatus(OwnStatus::Removed),
         at: now,
     };
-    // One event is enough, because it is about the World.
+    // A single event is enough, because it is about the World.
     Decoded {
         events: directory.channels_of(guild).into_iter().take(1).map(removed).collect(),
         ..Decoded::default()

@@ -11,7 +11,7 @@ use crate::time_of;
 /// Messages remembered in a channel, and channels. When full, all channels are forgotten.
 const MESSAGES: usize = 16;
 const CHANNELS: usize = 10_000;
-/// Such an application repeats a message within this time.
+/// Time within which such an application repeats a message.
 const SOON: Duration = Duration::from_secs(30);
 
 /// A message of a person.
@@ -21,7 +21,7 @@ struct Original {
     text: String,
 }
 
-/// What people wrote lately, and who repeats it.
+/// Recent messages of people, and the applications that repeat them.
 #[derive(Debug, Default)]
 pub(super) struct Proxied {
     applications: RwLock<Vec<u64>>,

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use serenity::all::{Message, User};
+use serenity::all::{Message, MessageReferenceKind, MessageType, User};
 
 /// Fields that fail to parse most often, and that the text does not need.
 const FRAGILE: [&str; 14] = [
@@ -99,4 +99,16 @@ fn reduce_user(user: &mut Value) {
     if let Value::Object(user) = user {
         user.retain(|k, _| matches!(k.as_str(), "id" | "username" | "global_name" | "bot"));
     }
+}
+
+/// Reads an id from JSON. Discord writes ids as text; numbers are accepted, too.
+pub(crate) fn id(value: &Value) -> Option<u64> {
+    value.as_str().and_then(|s| s.parse().ok()).or_else(|| value.as_u64())
+}
+
+pub(super) fn replied(m: &Message) -> Option<u64> {
+    let reference = m.message_reference.as_ref().filter(|r| {
+        r.kind == MessageReferenceKind::Default && m.kind == MessageType::InlineReply
+    })?;
+    reference.message_id.map(|id| id.get())
 }

@@ -77,7 +77,7 @@ fn number(text: &str) -> Option<u64> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
-/// What Discord's own clients show for an id that they do not know.
+/// Text that Discord's own clients show for an id that they do not know.
 fn unknown(sign: &str) -> &'static str {
     match sign {
         "@&" => "@unknown-role",
@@ -159,7 +159,7 @@ pub(super) fn readable_text(
     })
 }
 
-/// Whether the message mentions the bot, by name or by one of its roles. A reply to the bot alone
+/// True if the message mentions the bot, by name or by one of its roles. A reply to the bot alone
 /// is not a mention, though Discord lists the bot among the mentioned.
 pub(super) fn mentions(message: &Message, is_reply: bool, mine: &[u64], me: &Me) -> bool {
     let named = message.content.contains(&format!("<@{}>", me.id))

@@ -1,9 +1,10 @@
-//! What a message says beside its text, in words: embeds, components, polls, stickers and Discord's own
-//! notices. Reads the JSON, because a form that the library does not know must not lose words. Pure.
+//! Content of a message beside its text, in words: embeds, components, polls, stickers and
+//! Discord's own notices. Reads the JSON, because a form that the library does not know must not
+//! lose words. Pure.
 
 use serde_json::Value;
 
-use super::directory::id;
+use crate::decode::raw::id;
 
 /// Longest words of one embed or component, in characters: Discord's own limit for all embeds of a
 /// message ("Embed Limits").
@@ -201,14 +202,14 @@ fn galleries<'a>(
     }
 }
 
-/// What becomes of a message by its type (Discord, "Message Types").
+/// Treatment of a message by its type (Discord, "Message Types").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Its author wrote it.
     Speech,
     /// A notice of Discord with words of its own, which are stored and not answered.
     Notice(String),
-    /// Nothing to store, for this reason.
+    /// Left out, for this reason.
     LeftOut(&'static str),
 }
 

@@ -2,11 +2,9 @@
 //! tables, deep headings, images and other fences are converted to what Discord can show. Every
 //! fence in the output is a line of three backticks, which splitting relies on.
 
-use galatea_core::markdown::is_arithmetic;
+use galatea_core::markdown::{Table, is_arithmetic};
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use std::ops::Range;
-
-use super::table::Table;
 
 /// Zero-width space that keeps three backticks in a row from opening a code block.
 const BREAK: char = '\u{200b}';
@@ -39,12 +37,10 @@ pub(super) fn render(markdown: &str) -> String {
             continue;
         }
         if let Some(mut open) = table.take() {
-            match event {
-                Event::End(TagEnd::Table) => out.block(range, "", &open.render()),
-                event => {
-                    open.event(&event);
-                    table = Some(open);
-                }
+            if open.event(&event) {
+                table = Some(open);
+            } else {
+                out.block(range, "", &open.render());
             }
             continue;
         }

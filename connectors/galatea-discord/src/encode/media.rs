@@ -11,7 +11,7 @@ pub(crate) const MAX_UPLOAD: usize = 10 << 20;
 
 /// A file that is uploaded with the request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Upload {
+pub(crate) struct FileUpload {
     /// `data:` or `file:` address of the file.
     pub(crate) url: String,
     /// File name shown in the channel.
@@ -27,7 +27,7 @@ fn scheme(media: &Media) -> String {
     media.url.split(':').next().unwrap_or("").to_ascii_lowercase()
 }
 
-/// Whether the attachment is uploaded, not linked.
+/// True if the attachment is uploaded, not linked.
 pub(super) fn is_upload(media: &Media) -> bool {
     matches!(scheme(media).as_str(), "data" | "file")
 }
@@ -60,7 +60,7 @@ pub(super) fn check(media: &Media, position: usize) -> Result<()> {
 }
 
 /// The file to upload. `position` is its index in the message, for a file name if it has none.
-pub(super) fn upload(media: &Media, position: usize) -> Upload {
+pub(super) fn upload(media: &Media, position: usize) -> FileUpload {
     let name = if media.title.trim().is_empty() {
         format!("file{position}.{}", extension(media))
     } else {
@@ -68,7 +68,7 @@ pub(super) fn upload(media: &Media, position: usize) -> Upload {
     };
     // Longest description: Discord, "Attachment Object".
     let description = media.description.trim().chars().take(1024).collect();
-    Upload { url: media.url.clone(), name, mime: media.mime.clone(), description }
+    FileUpload { url: media.url.clone(), name, mime: media.mime.clone(), description }
 }
 
 fn extension(media: &Media) -> &'static str {

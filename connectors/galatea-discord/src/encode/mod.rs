@@ -4,7 +4,6 @@
 mod buttons;
 mod markdown;
 mod media;
-mod table;
 #[cfg(test)]
 mod tests;
 
@@ -15,7 +14,7 @@ use serenity::builder::CreateAllowedMentions;
 
 use crate::{decode::is_private, error::codes};
 pub(crate) use buttons::disabled;
-pub(crate) use media::{MAX_UPLOAD, Upload};
+pub(crate) use media::{FileUpload, MAX_UPLOAD};
 
 /// Longest text of a message (Discord, "Create Message"), in UTF-16 code units. Discord says
 /// "characters" without a definition. A text never has fewer UTF-16 code units than characters.
@@ -33,7 +32,7 @@ pub(crate) enum Part {
         body: Map<String, Value>,
         /// Files to upload with it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        files: Vec<Upload>,
+        files: Vec<FileUpload>,
         /// The message, or the interaction, it answers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reply_to: Option<RemoteId>,
@@ -104,8 +103,21 @@ pub(crate) fn encode(outgoing: &Outgoing) -> Result<Vec<Encoded>> {
         .collect()
 }
 
+/// Parses an id. `what` names it in the error.
+///
+/// # Errors
+/// `Invalid` for a malformed id or 0.
+pub(crate) fn snowflake(id: &RemoteId, what: &'static str) -> Result<u64> {
+    id.as_str().parse().ok().filter(|n| *n > 0).ok_or_else(|| {
+        Error::invalid("not an id of Discord")
+            .with_code(codes::INVALID)
+            .with("of", what)
+            .with("id", galatea_http::shorten(id.as_str(), 40))
+    })
+}
+
 fn checked_id(id: &RemoteId) -> Result<RemoteId> {
-    crate::snowflake(id, "message").map(|_| id.clone())
+    snowflake(id, "message").map(|_| id.clone())
 }
 
 /// Allowed mentions: none. Text that a model writes notifies no user and no role, and never
@@ -143,7 +155,7 @@ fn check(attachments: &[Media]) -> Result<()> {
 fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> {
     check(&content.attachments)?;
     let uploads: Vec<&Media> = content.attachments.iter().filter(|m| media::is_upload(m)).collect();
-    let mut bodies: Vec<(String, Vec<Upload>)> =
+    let mut bodies: Vec<(String, Vec<FileUpload>)> =
         texts(content).into_iter().map(|text| (text, Vec::new())).collect();
     for (n, group) in uploads.chunks(MAX_FILES).enumerate() {
         let files = group.iter().enumerate().map(|(at, m)| media::upload(m, at)).collect();
@@ -156,7 +168,7 @@ fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> 
         return Err(Error::invalid("there is nothing to say").with_code(codes::INVALID));
     }
     let count = bodies.len();
-    let one = |(at, (text, files)): (usize, (String, Vec<Upload>))| {
+    let one = |(at, (text, files)): (usize, (String, Vec<FileUpload>))| {
         let mut body = body(&text)?;
         if at + 1 == count
             && let Some(rows) = buttons::rows(&content.buttons)?

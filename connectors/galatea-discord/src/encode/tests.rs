@@ -5,7 +5,7 @@ use galatea_core::{Button, MediaKind, Press, split::length};
 use proptest::prelude::*;
 
 /// Body, files and target of a post.
-type Post = (Map<String, Value>, Vec<Upload>, Option<RemoteId>);
+type Post = (Map<String, Value>, Vec<FileUpload>, Option<RemoteId>);
 
 fn posts(content: Content) -> Vec<Post> {
     let outgoing = Outgoing::Message { content, reply_to: Some(RemoteId("77".into())) };

@@ -10,7 +10,7 @@ use galatea_core::{Error, ErrorKind, Reach, Retry, Sent};
 use galatea_http::{Platform, shorten};
 use std::time::Duration;
 
-use crate::decode::permissions::Missing;
+use crate::decode::permissions::MissingPermission;
 pub(crate) use close::fatal_close;
 pub(crate) use pages::PAGES;
 
@@ -271,10 +271,10 @@ fn refused(refusal: &Refusal, room: &Room) -> Error {
 
 /// The error for a message that the known permissions forbid. It is the one Discord's answer would
 /// give, without the call.
-pub(crate) fn cannot_write(room: &Room, missing: Missing) -> Error {
-    let code = if missing == Missing::View { 50001 } else { 50013 };
+pub(crate) fn cannot_write(room: &Room, missing: MissingPermission) -> Error {
+    let code = if missing == MissingPermission::View { 50001 } else { 50013 };
     let mut error = refused(&Refusal { status: 403, code, ..Refusal::default() }, room);
-    if missing == Missing::TimedOut {
+    if missing == MissingPermission::TimedOut {
         error = error.with_fix(
             "a moderator timed the bot out; it ends by itself, or a moderator removes it",
         );

@@ -5,9 +5,9 @@ use galatea_core::{Gap, Incoming, Timestamp};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-use super::Intake;
+use super::ShardIntake;
 use crate::{
-    decode::{decode_surely, directory::id},
+    decode::{decode_surely, raw::id},
     send::api::Call,
     snowflake_at, time_of,
 };
@@ -32,7 +32,7 @@ impl CaughtUp {
     /// Adds a page of messages. Returns the id of the last one that is malformed.
     fn decode(
         &mut self,
-        intake: &Intake,
+        intake: &ShardIntake,
         channel: u64,
         guild: Option<u64>,
         messages: &mut [Value],
@@ -61,7 +61,7 @@ impl CaughtUp {
 /// Reads the messages after the id `after`. `last` is the channel's newest message id, if Discord
 /// named it.
 pub(super) async fn catch_up(
-    intake: &Intake,
+    intake: &ShardIntake,
     channel: u64,
     guild: Option<u64>,
     after: u64,

@@ -58,12 +58,12 @@ impl Default for StartLimit {
 pub(crate) struct Quota {
     gateway: Gateway,
     shards: usize,
-    /// One lock per concurrency bucket: only one of its shards identifies at a time.
+    /// Locks, one per concurrency bucket: only one of its shards identifies at a time.
     turns: Vec<Mutex<()>>,
-    state: Mutex<State>,
+    state: Mutex<QuotaState>,
 }
 
-struct State {
+struct QuotaState {
     times: Vec<Timestamp>,
     remaining: u64,
     reset: Timestamp,
@@ -87,7 +87,7 @@ impl Quota {
         if let Some(last) = times.last().filter(|_| limit.max_concurrency <= 1) {
             buckets.insert(0, last.plus(SPACING));
         }
-        let state = State {
+        let state = QuotaState {
             times,
             remaining: limit.remaining,
             reset: now.plus(Duration::from_millis(limit.reset_after)),
@@ -162,8 +162,8 @@ pub(crate) fn braked() -> Error {
         .with_fix("nothing to do when Discord has a fault; otherwise find out what restarts it again and again")
 }
 
-/// How long the next IDENTIFY has to wait. Pure.
-fn wait(state: &State, bucket: u16, shards: usize, now: Timestamp) -> Result<Duration> {
+/// Wait of the next IDENTIFY. Pure.
+fn wait(state: &QuotaState, bucket: u16, shards: usize, now: Timestamp) -> Result<Duration> {
     let today: Vec<Timestamp> =
         state.times.iter().copied().filter(|at| now.since(*at) < DAY).collect();
     let over = |until: Timestamp| {
@@ -204,8 +204,8 @@ fn wait(state: &State, bucket: u16, shards: usize, now: Timestamp) -> Result<Dur
 mod tests {
     use super::*;
 
-    fn state(times: Vec<i64>) -> State {
-        State {
+    fn state(times: Vec<i64>) -> QuotaState {
+        QuotaState {
             times: times.into_iter().map(Timestamp).collect(),
             remaining: 1000,
             reset: Timestamp(0),
@@ -258,7 +258,8 @@ mod tests {
     fn a_clock_that_was_set_back_holds_up_no_longer_than_the_rule() {
         let ahead = state((0..7).map(|n| 10_000_000 + n).collect());
         assert_eq!(wait(&ahead, 0, 1, Timestamp(6_400_000)).unwrap(), Duration::from_secs(40));
-        let spaced = State { buckets: [(0, Timestamp(10_005_100))].into(), ..state(Vec::new()) };
+        let spaced =
+            QuotaState { buckets: [(0, Timestamp(10_005_100))].into(), ..state(Vec::new()) };
         assert_eq!(wait(&spaced, 0, 1, Timestamp(0)).unwrap(), SPACING);
     }
 
@@ -278,7 +279,7 @@ mod tests {
 
     #[test]
     fn discords_own_count_is_obeyed() {
-        let empty = State { remaining: 0, reset: Timestamp(60_000), ..state(Vec::new()) };
+        let empty = QuotaState { remaining: 0, reset: Timestamp(60_000), ..state(Vec::new()) };
         assert_eq!(
             wait(&empty, 0, 1, Timestamp(0)).unwrap_err().retry(),
             Retry::After(Duration::from_secs(60))

@@ -1,10 +1,13 @@
-//! How far a shard's event stream has been stored. Another process can resume from here without
+//! Stored position of a shard's event stream. Another process can resume from here without
 //! IDENTIFY.
 
 use galatea_core::Cursor;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use url::Url;
+
+use crate::decode::raw::id;
 
 /// A gateway session, in Discord's sense.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,7 +20,7 @@ pub(crate) struct Session {
     pub(crate) sequence: u64,
 }
 
-/// How far a session's events are stored. It names its session, because events of an old session
+/// Stored position of a session's events. It names its session, because events of an old session
 /// may still be on their way to the store when a new one has begun.
 #[derive(Debug)]
 pub(crate) struct Committed(Mutex<Option<Session>>);
@@ -97,6 +100,15 @@ impl Position {
     /// The cursor to store.
     pub(crate) fn cursor(&self, shard: u16) -> Cursor {
         Cursor { stream: stream(shard), position: serde_json::to_string(self).unwrap_or_default() }
+    }
+}
+
+/// The guild to probe with after this event: the last one an event named, until the bot leaves it.
+pub(crate) fn guild_of(name: &str, data: &Value, known: Option<u64>) -> Option<u64> {
+    match name {
+        "GUILD_CREATE" => id(&data["id"]).or(known),
+        "GUILD_DELETE" => known.filter(|known| id(&data["id"]) != Some(*known)),
+        _ => id(&data["guild_id"]).or(known),
     }
 }
 

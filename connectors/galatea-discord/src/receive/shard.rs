@@ -1,12 +1,11 @@
-//! One shard of the gateway connection. It identifies or resumes, sends heartbeats, passes events
+//! A shard of the gateway connection. It identifies or resumes, sends heartbeats, passes events
 //! on in order, and reconnects after every disconnect that is not final.
 
 mod begin;
 mod poison;
 mod stall;
 
-use galatea_core::{Backoff, Error, ErrorKind, Result, SecretString};
-use galatea_http::Tunnels;
+use galatea_core::{Backoff, Error, ErrorKind, Result};
 use rand::RngExt;
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
@@ -14,16 +13,14 @@ use tokio::{sync::mpsc, time::Instant};
 use url::Url;
 
 use super::{
-    Intake, Item,
-    quota::Quota,
-    session::{Committed, Position, Session, stream},
-    shard_health::ShardHealth,
+    ShardEvent,
+    fleet::Fleet,
+    session::{Committed, Position, Session, guild_of, stream},
     socket::{Frame, Got},
     watchdog::Watchdog,
 };
 use crate::{
-    config::Patience,
-    decode::directory::id,
+    decode::raw::id,
     error::{codes, fatal_close},
 };
 
@@ -41,7 +38,7 @@ const HEARTBEAT_ACK: u64 = 11;
 /// After this many resumes in a row that Discord neither accepted nor refused, a new session is
 /// begun.
 const MAX_UNHEARD: u32 = 5;
-/// So many faults in a row cost short pauses only: together less than 7 s.
+/// Number of faults in a row that cost short pauses only: together less than 7 s.
 const SOON: u32 = 8;
 /// First and longest of the short pauses.
 const SHORT_PAUSE: Duration = Duration::from_millis(250);
@@ -53,22 +50,8 @@ const BRIEF: Duration = Duration::from_secs(10);
 /// Most events that wait for the store. When the queue is full, nothing more is read from Discord.
 const QUEUE: usize = 1024;
 
-/// What all shards share.
-#[derive(Clone)]
-pub(crate) struct Fleet {
-    pub(crate) intake: Intake,
-    pub(crate) token: Arc<SecretString>,
-    pub(crate) address: Url,
-    pub(crate) tunnels: Tunnels,
-    pub(crate) shards: u16,
-    pub(crate) intents: u64,
-    pub(crate) quota: Arc<Quota>,
-    pub(crate) shard_health: Arc<ShardHealth>,
-    pub(crate) patience: Patience,
-}
-
-/// How a connection ended.
-enum End {
+/// End of a connection.
+enum ConnectionEnd {
     /// The process is stopping.
     Stop,
     /// Resume the session after this pause.
@@ -84,10 +67,10 @@ struct Shard {
     number: u16,
     session: Option<Session>,
     committed: Arc<Committed>,
-    items: mpsc::Sender<Item>,
+    items: mpsc::Sender<ShardEvent>,
     /// A received event that waits for room in the queue. It outlives its connection, because a
     /// resume continues after it.
-    held: Option<Item>,
+    held: Option<ShardEvent>,
     misses: u32,
     /// Resumes in a row that Discord neither accepted nor refused.
     unheard: u32,
@@ -140,7 +123,7 @@ pub(crate) async fn run(fleet: Fleet, number: u16) -> Result<()> {
     tokio::join!(receiving, worker).0
 }
 
-/// Whether the resume address that Discord named is at least as secure as the gateway's address.
+/// True if the resume address that Discord named is at least as secure as the gateway's address.
 fn trusted(resume: &Url, address: &Url) -> bool {
     resume.scheme() == "wss" || (resume.scheme() == "ws" && address.scheme() == "ws")
 }
@@ -160,15 +143,6 @@ fn pause_after(faults: u32) -> Duration {
     }
 }
 
-/// The guild to probe with after this event: the last one an event named, until the bot leaves it.
-pub(super) fn guild_of(name: &str, data: &Value, known: Option<u64>) -> Option<u64> {
-    match name {
-        "GUILD_CREATE" => id(&data["id"]).or(known),
-        "GUILD_DELETE" => known.filter(|known| id(&data["id"]) != Some(*known)),
-        _ => id(&data["guild_id"]).or(known),
-    }
-}
-
 impl Shard {
     async fn run(mut self) -> Result<()> {
         let stop = self.fleet.intake.stop.clone();
@@ -182,13 +156,13 @@ impl Shard {
             self.brief =
                 if clock.now().since(begun) < BRIEF { self.brief.saturating_add(1) } else { 0 };
             let pause = match end {
-                End::Stop => return Ok(()),
-                End::Resume(pause) => pause.max(pause_after_brief(self.brief)),
-                End::Fresh(pause) => {
+                ConnectionEnd::Stop => return Ok(()),
+                ConnectionEnd::Resume(pause) => pause.max(pause_after_brief(self.brief)),
+                ConnectionEnd::Fresh(pause) => {
                     (self.session, self.unheard) = (None, 0);
                     pause.max(pause_after_brief(self.brief))
                 }
-                End::Failed(error) => {
+                ConnectionEnd::Failed(error) => {
                     tracing::warn!(shard = self.number, error = %error, "failed to connect to Discord's gateway; reconnecting");
                     // An unreachable gateway does not end the session. Discord says if it is gone,
                     // and a resume costs nothing.
@@ -210,14 +184,16 @@ impl Shard {
     }
 
     /// Runs one connection until it ends.
-    async fn once(&mut self) -> Result<End> {
+    async fn once(&mut self) -> Result<ConnectionEnd> {
         let stop = self.fleet.intake.stop.clone();
         let begun = stop.run_until_cancelled(self.begin()).await;
         let (mut socket, interval) = match begun {
-            None => return Ok(End::Stop),
+            None => return Ok(ConnectionEnd::Stop),
             Some(Ok(begun)) => begun,
             Some(Err(error)) if error.code() == Some(codes::IDENTIFY) => return Err(error),
-            Some(Err(error)) => return Ok(End::Failed(self.fleet.intake.api.placed(error))),
+            Some(Err(error)) => {
+                return Ok(ConnectionEnd::Failed(self.fleet.intake.api.placed(error)));
+            }
         };
         let clock = self.fleet.intake.gateway.clock().clone();
         // A random first delay, so that not all clients beat at once after an outage (Discord,
@@ -231,7 +207,7 @@ impl Shard {
                 biased;
                 () = stop.cancelled() => {
                     socket.leave().await;
-                    return Ok(End::Stop);
+                    return Ok(ConnectionEnd::Stop);
                 }
                 () = &mut beat => {
                     // While an event is held nothing is read, so the acknowledgement may have
@@ -239,7 +215,7 @@ impl Shard {
                     if !acknowledged && self.held.is_none() {
                         tracing::info!(shard = self.number, "Discord does not answer heartbeats; reconnecting");
                         socket.leave().await;
-                        return Ok(End::Resume(Duration::ZERO));
+                        return Ok(ConnectionEnd::Resume(Duration::ZERO));
                     }
                     acknowledged = false;
                     if !socket.send(HEARTBEAT, &self.sequence()).await {
@@ -279,13 +255,13 @@ impl Shard {
                         HEARTBEAT_ACK => acknowledged = true,
                         RECONNECT => {
                             socket.leave().await;
-                            return Ok(End::Resume(Duration::ZERO));
+                            return Ok(ConnectionEnd::Resume(Duration::ZERO));
                         }
                         INVALID_SESSION => {
                             socket.leave().await;
                             // Discord asks for a pause of one to five seconds ("Resuming").
                             let pause = Duration::from_secs(1).mul_f64(rand::rng().random_range(1.0..5.0));
-                            return Ok(if frame.d == true { End::Resume(pause) } else { End::Fresh(pause) });
+                            return Ok(if frame.d == true { ConnectionEnd::Resume(pause) } else { ConnectionEnd::Fresh(pause) });
                         }
                         _ => {}
                     }
@@ -315,7 +291,7 @@ impl Shard {
         frame: Frame,
         ready: &mut bool,
         watchdog: &mut Watchdog,
-    ) -> Option<Item> {
+    ) -> Option<ShardEvent> {
         let (sequence, name) = (frame.s?, frame.t?);
         let now = Instant::now();
         match name.as_str() {
@@ -347,7 +323,7 @@ impl Shard {
         let acknowledged = (name == "INTERACTION_CREATE")
             .then(|| self.fleet.intake.acknowledge(&frame.d))
             .flatten();
-        Some(Item { session: session.clone(), name, data: frame.d, acknowledged })
+        Some(ShardEvent { session: session.clone(), name, data: frame.d, acknowledged })
     }
 
     fn arrived(&mut self, ready: &mut bool, what: &'static str) {
@@ -356,16 +332,16 @@ impl Shard {
         self.fleet.shard_health.up(self.number);
     }
 
-    fn broken(&mut self, ready: bool) -> End {
+    fn broken(&mut self, ready: bool) -> ConnectionEnd {
         if ready {
-            return End::Resume(Duration::ZERO);
+            return ConnectionEnd::Resume(Duration::ZERO);
         }
         let error = Error::new(ErrorKind::Unavailable, "Discord's gateway closed the connection")
             .with_code(codes::CONNECT);
-        End::Failed(self.fleet.intake.api.placed(error))
+        ConnectionEnd::Failed(self.fleet.intake.api.placed(error))
     }
 
-    fn closed(&mut self, code: Option<u16>, ready: bool) -> Result<End> {
+    fn closed(&mut self, code: Option<u16>, ready: bool) -> Result<ConnectionEnd> {
         let Some(code) = code else { return Ok(self.broken(ready)) };
         if let Some(error) = fatal_close(code) {
             return Err(error);
@@ -374,7 +350,7 @@ impl Shard {
         Ok(match code {
             // The session is lost: not authenticated (4003), invalid sequence (4007). 1000 and 1001
             // end it, too.
-            4003 | 4007 | 1000 | 1001 => End::Fresh(Duration::from_millis(500)),
+            4003 | 4007 | 1000 | 1001 => ConnectionEnd::Fresh(Duration::from_millis(500)),
             _ => self.broken(ready),
         })
     }

@@ -5,7 +5,7 @@ use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use std::{collections::HashSet, time::Duration};
 
-use crate::{decode::directory::id, error::codes};
+use crate::{decode::raw::id, error::codes};
 
 /// The health of all shards. Every change is reported to the gateway.
 pub(crate) struct ShardHealth {
@@ -13,12 +13,13 @@ pub(crate) struct ShardHealth {
     name: String,
     lacking: Option<&'static str>,
     invitation: String,
-    state: Mutex<State>,
+    state: Mutex<HealthState>,
 }
 
-struct State {
+struct HealthState {
     shards: Vec<Shard>,
-    /// How many servers the bot is in, as Discord told when the run began, changed by what came since.
+    /// Number of servers that the bot is in, as Discord told when the run began, changed by what
+    /// came since.
     told: Option<u64>,
     /// The guard has paused all calls, because too many were refused.
     resting: bool,
@@ -50,7 +51,7 @@ impl ShardHealth {
     ) -> Self {
         let shard = Shard { cut_off: Some(Health::Starting), unstored: None, servers: None };
         let shards = vec![shard; usize::from(shards)];
-        let state = State { shards, told, resting: false, muted: None };
+        let state = HealthState { shards, told, resting: false, muted: None };
         Self { gateway, name, lacking, invitation, state: Mutex::new(state) }
     }
 
@@ -59,7 +60,7 @@ impl ShardHealth {
         let guild = id(&data["id"]);
         let mut state = self.lock();
         let before = state.servers();
-        let State { shards, told, .. } = &mut *state;
+        let HealthState { shards, told, .. } = &mut *state;
         let Some(shard) = shards.get_mut(usize::from(shard)) else { return };
         match (event, guild) {
             ("READY", _) => {
@@ -151,7 +152,7 @@ impl ShardHealth {
 
     /// Reports the worst problem: a shard that receives nothing, then one whose events cannot be
     /// stored, then a limitation.
-    fn report_worst(&self, state: &State) {
+    fn report_worst(&self, state: &HealthState) {
         let trouble = |pick: fn(&Shard) -> &Option<Health>| {
             state.shards.iter().find_map(|shard| pick(shard).clone())
         };
@@ -190,13 +191,13 @@ impl ShardHealth {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, HealthState> {
         self.state.lock()
     }
 }
 
-impl State {
-    /// How many servers the bot is in; none where that is not known.
+impl HealthState {
+    /// Number of servers that the bot is in; none where that is not known.
     fn servers(&self) -> Option<u64> {
         let counted: Option<usize> =
             self.shards.iter().map(|shard| shard.servers.as_ref().map(HashSet::len)).sum();

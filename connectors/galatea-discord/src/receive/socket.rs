@@ -27,7 +27,7 @@ const MAX_FRAME: usize = 64 << 20;
 /// a Disconnect").
 const COME_BACK: u16 = 4000;
 
-/// One gateway payload: opcode, data, sequence number and event name.
+/// A gateway payload: opcode, data, sequence number and event name.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Frame {
     pub(crate) op: u64,

@@ -9,7 +9,7 @@ use crate::config::Patience;
 /// Stands for "never", but is small enough to add to an `Instant` without overflow.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// How a connection stalls.
+/// Kind of a stall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stall {
     /// Neither READY nor RESUMED came.
@@ -46,7 +46,7 @@ impl Watchdog {
         (self.heard, self.last, self.asked) = (true, now, None);
     }
 
-    /// Nothing was read until `now`, so the silence counts from here.
+    /// The connection was not read until `now`, so the silence counts from here.
     pub(super) fn resume_reading(&mut self, now: Instant) {
         self.last = now;
         self.asked = self.asked.map(|_| now);
@@ -73,7 +73,7 @@ impl Watchdog {
         self.last + wait.min(NEVER)
     }
 
-    /// What the silence means, if it has lasted until [`Self::until`].
+    /// Meaning of the silence, if it has lasted until [`Self::until`].
     pub(super) fn due(&self, now: Instant) -> Option<Stall> {
         (now >= self.until()).then_some(match (self.begun, self.asked) {
             (false, _) => Stall::NoSession,

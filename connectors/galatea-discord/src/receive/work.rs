@@ -1,54 +1,48 @@
 //! A shard's worker: decodes events in order and commits them together with the sequence number.
 //! Heartbeats confirm only committed events, so Discord sends the others again.
 
-use galatea_core::{Backoff, Batch, Cursor, Gap, Incoming, Result, message::WorldSync};
+use galatea_core::{Batch, Cursor, Gap, Incoming, Result, message::WorldSync};
 use std::{collections::HashSet, sync::Arc, time::Duration};
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Intake, Item,
+    ShardEvent, ShardIntake,
+    intake::storing,
     session::{Committed, Position},
-    shard::{Fleet, guild_of},
     shard_health::ShardHealth,
 };
-use crate::decode::{
-    decode_surely,
-    directory::id,
-    place_of,
-    places::{changes_permissions, forget, learn},
+use crate::{
+    decode::{
+        decode_surely, place_of,
+        places::{changes_permissions, forget, learn},
+        raw::id,
+    },
+    receive::{fleet::Fleet, session::guild_of},
+    snowflake_at,
 };
-use crate::snowflake_at;
 
 /// Most events of one commit.
 const BATCH: usize = 100;
 /// Longest delay of a commit that would hold only echoes of our own messages. Echoes come with
 /// every answer, nothing of them is stored, and Discord may send them again.
 const COMPANY: Duration = Duration::from_millis(200);
-/// First and longest wait between attempts to store.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const MAX_PAUSE: Duration = Duration::from_secs(5);
-/// How far before the newest known message catching up begins, as a difference of ids (one minute):
-/// ids of different channels are not in perfect order.
+/// Distance before the newest known message at which catching up begins, as a difference of ids
+/// (one minute): ids of different channels are not in perfect order.
 const OVERLAP: u64 = 60_000 << 22;
 
-/// What an event turned out to be.
+/// Kind of a taken event.
 #[derive(PartialEq)]
-enum Taken {
+enum TakenEvent {
     /// An echo of our own message.
     Echo,
     /// Something to store, or a change of the session.
     News,
 }
 
-/// The pauses between attempts to store.
-pub(super) fn storing() -> Backoff {
-    Backoff::new(FIRST_PAUSE, MAX_PAUSE)
-}
-
 /// State of one shard's worker.
 struct Work {
-    intake: Intake,
+    intake: ShardIntake,
     shard_health: Arc<ShardHealth>,
     shard: u16,
     position: Position,
@@ -67,7 +61,7 @@ pub(super) async fn run(
     shard: u16,
     position: Position,
     committed: Arc<Committed>,
-    mut queue: mpsc::Receiver<Item>,
+    mut queue: mpsc::Receiver<ShardEvent>,
     stop: CancellationToken,
 ) {
     let Fleet { intake, shard_health, .. } = fleet;
@@ -97,7 +91,7 @@ pub(super) async fn run(
             }
             let mut echoes = count > 0;
             for item in items.drain(..) {
-                echoes &= work.take(item).await == Taken::Echo;
+                echoes &= work.take(item).await == TakenEvent::Echo;
             }
             if echoes && waits.is_none_or(|since| since.elapsed() < COMPANY) {
                 waits = waits.or_else(|| Some(Instant::now()));
@@ -112,18 +106,18 @@ pub(super) async fn run(
 }
 
 impl Work {
-    async fn take(&mut self, item: Item) -> Taken {
+    async fn take(&mut self, item: ShardEvent) -> TakenEvent {
         let fresh = self.position.session.as_ref().is_none_or(|s| s.id != item.session.id);
         if fresh && item.name != "READY" {
             // Left over from a lost session. Catching up reads its messages if they were not
             // stored.
-            return Taken::News;
+            return TakenEvent::News;
         }
         self.position.session = Some(item.session);
         if item.name == "READY" {
             self.shard_health.servers(self.shard, "READY", &item.data);
             self.begin(&item.data).await;
-            return Taken::News;
+            return TakenEvent::News;
         }
         let (intake, data) = (self.intake.clone(), item.data);
         self.position.guild = guild_of(&item.name, &data, self.position.guild);
@@ -189,7 +183,7 @@ impl Work {
         {
             self.guild_came(guild).await;
         }
-        if echo { Taken::Echo } else { Taken::News }
+        if echo { TakenEvent::Echo } else { TakenEvent::News }
     }
 
     /// Begins a new session and catches up on direct messages since the last event of the old one.

@@ -13,7 +13,7 @@ use url::Url;
 
 use super::{
     guard::Guard,
-    limits::{Limits, RateHeaders, Route, Scope},
+    limits::{RateHeaders, RateLimits, Route, Scope},
 };
 use crate::{
     config::DiscordConfig,
@@ -30,7 +30,7 @@ const UPLOAD: Duration = Duration::from_secs(120);
 const ACKNOWLEDGE: Duration = Duration::from_millis(2_500);
 /// Largest answer in bytes; 100 messages of full size stay far below it.
 const MAX_ANSWER: usize = 16 << 20;
-/// First and longest wait between attempts of [`Api::patient`].
+/// First and longest wait between attempts of [`DiscordApi::patient`].
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const PATIENT: Duration = Duration::from_secs(10);
 /// Hosts from which Discord serves files.
@@ -44,23 +44,23 @@ const FILE_HOSTS: [&str; 4] = [
 
 /// The REST client of one application. Clones share the connection pool and the rate limits.
 #[derive(Clone)]
-pub(crate) struct Api {
+pub(crate) struct DiscordApi {
     http: HttpClient,
     clock: Arc<dyn Clock>,
     authorization: Arc<SecretString>,
     base: Arc<str>,
     root: Url,
     origins: Arc<Origins>,
-    limits: Arc<Limits>,
+    limits: Arc<RateLimits>,
 }
 
-impl fmt::Debug for Api {
+impl fmt::Debug for DiscordApi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Api").field("host", &self.host()).finish_non_exhaustive()
     }
 }
 
-/// One REST call: route, path and body.
+/// A REST call: route, path and body.
 pub(crate) struct Call {
     method: Method,
     route: Route,
@@ -143,7 +143,7 @@ struct Wrong {
     global: bool,
 }
 
-impl Api {
+impl DiscordApi {
     /// Builds the client. Makes no network calls.
     ///
     /// # Errors

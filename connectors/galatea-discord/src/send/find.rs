@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use super::{DiscordSender, api::Call};
 use crate::{
-    decode::{directory::id, is_private},
-    encode::Part,
+    decode::{is_private, raw::id},
+    encode::{Part, snowflake},
     error::Failure,
-    snowflake, snowflake_at,
+    snowflake_at,
 };
 
 /// Assumed difference between Discord's clock and ours. A larger value would match earlier messages
@@ -112,7 +112,7 @@ fn unreadable(sender: &DiscordSender, delivery: &Delivery) -> ReadBackResult {
     }
 }
 
-/// Whether a message has the same text and answers the same message. Discord trims texts.
+/// True if a message has the same text and answers the same message. Discord trims texts.
 fn is_it(message: &Value, body: &Map<String, Value>, reply_to: Option<&RemoteId>) -> bool {
     let words = |v: &Value| v.as_str().unwrap_or_default().trim().to_owned();
     let (said, wanted) =

@@ -32,8 +32,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// The count of recently refused calls.
 #[derive(Debug)]
 pub(crate) struct Guard {
-    refused: Mutex<Refused>,
-    /// Whether the count of earlier processes was loaded. Later runs in this process would only
+    refused: Mutex<RefusedCalls>,
+    /// True once the count of earlier processes was loaded. Later runs in this process would only
     /// load their own count.
     restored: AtomicBool,
     keeper: StateKeeper,
@@ -42,7 +42,7 @@ pub(crate) struct Guard {
 }
 
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
-struct Refused {
+struct RefusedCalls {
     /// Start of each entry, and the number of refusals in it.
     times: VecDeque<(Timestamp, u32)>,
     /// Refusals in a row, without another answer between them.
@@ -51,7 +51,7 @@ struct Refused {
     until: Timestamp,
 }
 
-impl Refused {
+impl RefusedCalls {
     fn count(&mut self, now: Timestamp) {
         match self.times.back_mut() {
             Some((since, count)) if now.since(*since) < GRAIN => *count = count.saturating_add(1),
@@ -88,7 +88,7 @@ impl Default for Guard {
 }
 
 impl Guard {
-    /// How long all calls have to pause because too many were refused.
+    /// Pause of all calls because too many were refused.
     pub(super) fn full(&self, now: Timestamp) -> Option<Duration> {
         let mut refused = self.lock();
         refused.forget(now);
@@ -105,7 +105,7 @@ impl Guard {
         // The wait must not grow because the clock was set back.
         let wait = refused.until.since(now).min(pause);
         if wait.is_zero() {
-            // One call at a time: the next call waits for the outcome of this one.
+            // Make one call at a time: the next call waits for the outcome of this one.
             refused.until = now.plus(pause);
             return None;
         }
@@ -141,7 +141,7 @@ impl Guard {
     /// # Errors
     /// Those of the store.
     pub(crate) async fn restore(&self, gateway: &Gateway) -> Result<()> {
-        let kept = self.keeper.restore::<Refused>(gateway).await?;
+        let kept = self.keeper.restore::<RefusedCalls>(gateway).await?;
         let now = gateway.clock().now();
         let first = !self.restored.swap(true, Ordering::AcqRel);
         if let Some(mut kept) = kept.filter(|_| first) {
@@ -150,7 +150,7 @@ impl Guard {
             // [`WINDOW`].
             kept.times.iter_mut().for_each(|(since, _)| *since = (*since).min(now));
             kept.times.append(&mut own.times);
-            *own = Refused { in_a_row: kept.in_a_row.saturating_add(own.in_a_row), ..kept };
+            *own = RefusedCalls { in_a_row: kept.in_a_row.saturating_add(own.in_a_row), ..kept };
         }
         Ok(())
     }
@@ -166,12 +166,12 @@ impl Guard {
     }
 
     /// The count to store; `None` before the first refusal.
-    fn snapshot(&self) -> Option<Refused> {
+    fn snapshot(&self) -> Option<RefusedCalls> {
         let refused = self.lock().clone();
-        (refused != Refused::default()).then_some(refused)
+        (refused != RefusedCalls::default()).then_some(refused)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Refused> {
+    fn lock(&self) -> MutexGuard<'_, RefusedCalls> {
         self.refused.lock()
     }
 }

@@ -3,9 +3,9 @@
 use galatea_core::{ExposeSecret, Receipt, Result, SecretString};
 use serde_json::{Map, Value, json};
 
-use super::{DiscordSender, api::Call, escape, message_id, send_state::Pending};
+use super::{DiscordSender, api::Call, escape, message_id, send_state::PendingAnswer};
 use crate::{
-    encode::{self, Upload},
+    encode::{self, FileUpload},
     error::Failure,
 };
 
@@ -16,10 +16,10 @@ impl DiscordSender {
     /// Answers an interaction by editing the message that the acknowledgement created. Idempotent.
     pub(super) async fn answer(
         &self,
-        pending: &Pending,
+        pending: &PendingAnswer,
         token: &SecretString,
         body: Map<String, Value>,
-        files: &[Upload],
+        files: &[FileUpload],
     ) -> Result<Receipt, Failure> {
         let path = format!(
             "/webhooks/{}/{}/messages/@original",
@@ -35,10 +35,10 @@ impl DiscordSender {
     /// Adds a message to the answer of an interaction that only the caller sees.
     pub(super) async fn follow_up(
         &self,
-        pending: &Pending,
+        pending: &PendingAnswer,
         token: &SecretString,
         mut body: Map<String, Value>,
-        files: &[Upload],
+        files: &[FileUpload],
     ) -> Result<Receipt, Failure> {
         let path = format!("/webhooks/{}/{}", pending.application, escape(token.expose_secret()));
         let call = Call::new("POST /webhooks/{}/{}", pending.application, path).interaction();
@@ -50,7 +50,7 @@ impl DiscordSender {
     /// Switches off the buttons of the message that was pressed.
     pub(super) async fn use_up(
         &self,
-        pending: &Pending,
+        pending: &PendingAnswer,
         token: &SecretString,
         components: &Value,
     ) -> Result<(), Failure> {
@@ -73,7 +73,7 @@ impl DiscordSender {
     /// Tells the person who pressed a button, and nobody else, why nothing came of it.
     pub(super) async fn whisper(
         &self,
-        pending: &Pending,
+        pending: &PendingAnswer,
         token: &SecretString,
         why: &str,
     ) -> Result<(), Failure> {
@@ -91,7 +91,7 @@ impl DiscordSender {
     /// public as it is (Discord, "Create Followup Message").
     pub(super) async fn withdraw(
         &self,
-        pending: &Pending,
+        pending: &PendingAnswer,
         token: &SecretString,
         why: &str,
     ) -> Result<(), Failure> {
@@ -112,7 +112,7 @@ impl DiscordSender {
     }
 }
 
-/// Whether Discord does not wait for the answer to an interaction: it expired, or its
+/// True if Discord does not wait for the answer to an interaction: it expired, or its
 /// acknowledgement never arrived.
 pub(super) fn expired(failure: &Failure) -> bool {
     matches!(failure.code(), Some(10015 | 10062 | 50027))

@@ -1,5 +1,5 @@
 //! Tracks Discord's rate limits from the headers of its answers. Nothing here waits;
-//! [`Limits::wait`] returns how long the caller has to.
+//! [`RateLimits::wait`] returns how long the caller has to.
 
 use dashmap::DashMap;
 use galatea_core::{Deadline, Timestamp};
@@ -24,7 +24,7 @@ pub(crate) struct Route {
 
 /// The known rate limits.
 #[derive(Debug, Default)]
-pub(crate) struct Limits {
+pub(crate) struct RateLimits {
     /// The bucket of each route template.
     buckets: DashMap<&'static str, String>,
     /// Calls left in a bucket, per major id, and when the bucket is full again.
@@ -35,7 +35,7 @@ pub(crate) struct Limits {
     guard: Guard,
 }
 
-/// What a 429 applies to (Discord, `X-RateLimit-Scope` and `global`).
+/// Scope of a 429 (Discord, `X-RateLimit-Scope` and `global`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// The route of the call.
@@ -69,8 +69,8 @@ impl RateHeaders {
     }
 }
 
-impl Limits {
-    /// How long a call has to wait; `None` if it may be made. The flag is true if the guard
+impl RateLimits {
+    /// Wait of a call; `None` if it may be made. The flag is true if the guard
     /// requires the wait. `interaction` calls are exempt from the global limit.
     pub(crate) fn wait(
         &self,
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn an_empty_bucket_is_waited_for_per_channel() {
-        let limits = Limits::default();
+        let limits = RateLimits::default();
         limits.note(&route("1"), headers(0), Timestamp(0));
         assert_eq!(
             limits.wait(&route("1"), false, Timestamp(1_000)),
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn calls_side_by_side_do_not_take_the_same_last_one() {
-        let limits = Limits::default();
+        let limits = RateLimits::default();
         limits.note(&route("1"), headers(1), Timestamp(0));
         assert_eq!(limits.wait(&route("1"), false, Timestamp(1)), None);
         assert!(limits.wait(&route("1"), false, Timestamp(1)).is_some());
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_global_limit_holds_all_but_interactions() {
-        let limits = Limits::default();
+        let limits = RateLimits::default();
         limits.limited(&route("1"), Scope::Global, Duration::from_secs(2), Timestamp(0));
         assert!(limits.wait(&route("2"), false, Timestamp(0)).is_some());
         assert_eq!(limits.wait(&route("2"), true, Timestamp(0)), None);
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn five_thousand_refusals_in_ten_minutes_stop_everything() {
-        let limits = Limits::default();
+        let limits = RateLimits::default();
         for n in 0..5_000 {
             assert_eq!(limits.wait(&route("1"), false, Timestamp(n)), None);
             limits.guard.refused(Timestamp(n));
@@ -206,7 +206,7 @@ mod tests {
             None,
             "the oldest has left the window"
         );
-        let shared = Limits::default();
+        let shared = RateLimits::default();
         for n in 0..6_000 {
             shared.limited(&route("1"), Scope::Shared, Duration::ZERO, Timestamp(n));
         }
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn an_hour_in_which_all_is_refused_costs_less_than_a_hundredth_of_the_quota() {
-        let limits = Limits::default();
+        let limits = RateLimits::default();
         let mut calls: Vec<i64> = Vec::new();
         // The caller attempts ten calls a second.
         for now in (0..3_600_000).step_by(100).map(Timestamp) {

@@ -10,6 +10,7 @@ pub(crate) mod muted;
 mod post;
 mod react;
 pub(crate) mod send_state;
+mod sender;
 mod speak;
 
 use async_trait::async_trait;
@@ -17,7 +18,6 @@ use galatea_core::{
     Address, Delivery, Encoded, Error, Media, Outgoing, Priority, ReadBackContext, ReadBackResult,
     Receipt, RemoteId, Result, SendHandler, Speak,
 };
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 use std::{
     path::PathBuf,
@@ -26,30 +26,23 @@ use std::{
 
 use crate::{
     decode::{
-        directory::{Directory, id, is_thread},
+        directory::{Directory, is_thread},
         is_interaction, is_private,
+        raw::id,
     },
-    encode::{self, Part, Upload},
+    encode::{self, FileUpload, Part, snowflake},
     error::{Failure, Refusal, Room, cannot_write},
-    snowflake,
 };
-use api::{Api, Call};
+use api::{Call, DiscordApi};
 use interaction::expired;
 use send_state::SendState;
+use sender::message_id;
 
-/// The send handler of one application.
-pub(crate) struct DiscordSender {
-    api: Api,
-    send_state: Arc<SendState>,
-    directory: Arc<Directory>,
-    folder: PathBuf,
-    /// The bot's id, once it is known.
-    me: Arc<OnceLock<u64>>,
-}
+pub(crate) use self::sender::{DiscordSender, escape};
 
 impl DiscordSender {
     pub(crate) fn new(
-        api: Api,
+        api: DiscordApi,
         send_state: Arc<SendState>,
         directory: Arc<Directory>,
         me: Arc<OnceLock<u64>>,
@@ -115,7 +108,7 @@ impl DiscordSender {
         delivery: &Delivery,
         channel: u64,
         mut body: Map<String, Value>,
-        files: &[Upload],
+        files: &[FileUpload],
         reply_to: Option<&RemoteId>,
         follow_up: bool,
     ) -> Result<Receipt, Failure> {
@@ -166,12 +159,6 @@ impl DiscordSender {
     }
 }
 
-fn message_id(message: &Value) -> Result<RemoteId, Failure> {
-    id(&message["id"])
-        .map(RemoteId::new)
-        .ok_or_else(|| Failure::Garbage { status: 200, place: "Discord".to_owned() })
-}
-
 /// Puts a mention in front of an answer, if it fits. It sends no notification, because
 /// `allowed_mentions` is empty.
 fn name(body: &mut Map<String, Value>, who: u64) {
@@ -180,15 +167,6 @@ fn name(body: &mut Map<String, Value>, who: u64) {
     if named.encode_utf16().count() <= encode::MAX_TEXT {
         body.insert("content".into(), json!(named.trim_end()));
     }
-}
-
-/// Characters of a path segment that are percent-encoded (RFC 3986 §3.3).
-const ESCAPED: &AsciiSet =
-    &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':');
-
-/// Percent-encodes a path segment.
-pub(crate) fn escape(segment: &str) -> String {
-    utf8_percent_encode(segment, ESCAPED).to_string()
 }
 
 #[async_trait]

@@ -15,12 +15,12 @@ const AGAIN: Duration = Duration::from_secs(600);
 
 /// The channels, with the error for each.
 pub(crate) struct Muted {
-    rooms: Mutex<BTreeMap<u64, Room>>,
+    rooms: Mutex<BTreeMap<u64, MutedRoom>>,
     changed: watch::Sender<u64>,
 }
 
 /// The parts of an error from which it can be built again.
-struct Room {
+struct MutedRoom {
     message: String,
     code: Option<&'static str>,
     fix: Option<String>,
@@ -30,7 +30,7 @@ struct Room {
     until: Option<Timestamp>,
 }
 
-impl Room {
+impl MutedRoom {
     fn of(error: &Error, until: Option<Timestamp>) -> Self {
         Self {
             message: error.message().to_owned(),
@@ -65,12 +65,12 @@ impl Default for Muted {
 impl Muted {
     /// Records that the bot was addressed in a channel and its permissions forbid writing.
     pub(crate) fn note(&self, channel: u64, error: &Error, now: Timestamp) {
-        self.put(channel, Room::of(error, None), now);
+        self.put(channel, MutedRoom::of(error, None), now);
     }
 
     /// Records that Discord refused a message in a channel.
     pub(crate) fn refused(&self, channel: u64, error: &Error, now: Timestamp) {
-        self.put(channel, Room::of(error, Some(now.plus(AGAIN))), now);
+        self.put(channel, MutedRoom::of(error, Some(now.plus(AGAIN))), now);
     }
 
     /// The error of a refusal in this channel that still counts.
@@ -78,7 +78,7 @@ impl Muted {
         self.rooms()
             .get(&channel)
             .filter(|room| room.until.is_some_and(|until| now < until))
-            .map(Room::error)
+            .map(MutedRoom::error)
     }
 
     /// Called when permissions changed. Keeps the channels for which `holds` returns true.
@@ -111,7 +111,7 @@ impl Muted {
         self.changed.subscribe()
     }
 
-    fn put(&self, channel: u64, room: Room, now: Timestamp) {
+    fn put(&self, channel: u64, room: MutedRoom, now: Timestamp) {
         let mut rooms = self.rooms();
         if !rooms.contains_key(&channel) && rooms.len() >= MAX {
             let Some(gone) = first_to_go(&rooms, &room, now) else { return };
@@ -124,7 +124,7 @@ impl Muted {
         }
     }
 
-    fn rooms(&self) -> MutexGuard<'_, BTreeMap<u64, Room>> {
+    fn rooms(&self) -> MutexGuard<'_, BTreeMap<u64, MutedRoom>> {
         self.rooms.lock()
     }
 }
@@ -132,8 +132,8 @@ impl Muted {
 /// The channel that makes room for a new one: a refusal that no longer counts, then, for a refusal
 /// that counts, a channel whose permissions forbid writing (they are known without this entry, which
 /// `status` alone needs), then the refusal that counts for the shortest time.
-fn first_to_go(rooms: &BTreeMap<u64, Room>, new: &Room, now: Timestamp) -> Option<u64> {
-    let rank = |room: &Room| match room.until {
+fn first_to_go(rooms: &BTreeMap<u64, MutedRoom>, new: &MutedRoom, now: Timestamp) -> Option<u64> {
+    let rank = |room: &MutedRoom| match room.until {
         Some(until) if until <= now => (0, until),
         None => (1, now),
         Some(until) => (2, until),

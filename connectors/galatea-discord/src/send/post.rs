@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{DiscordSender, api::Call, message_id};
 use crate::{
-    encode::{MAX_UPLOAD, Upload},
+    encode::{FileUpload, MAX_UPLOAD},
     error::{Failure, codes},
 };
 
@@ -19,7 +19,7 @@ impl DiscordSender {
         &self,
         call: Call,
         mut body: Map<String, Value>,
-        files: &[Upload],
+        files: &[FileUpload],
     ) -> Result<Call, Failure> {
         if files.is_empty() {
             return Ok(call.json(Value::Object(body)));
@@ -61,7 +61,7 @@ impl DiscordSender {
         delivery: &Delivery,
         channel: u64,
         mut body: Map<String, Value>,
-        files: &[Upload],
+        files: &[FileUpload],
         reply_to: Option<u64>,
     ) -> Result<Receipt, Failure> {
         let nonce: String = delivery.key.chars().take(MAX_NONCE).collect();

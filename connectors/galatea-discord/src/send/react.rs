@@ -3,7 +3,7 @@
 use galatea_core::Result;
 
 use super::{DiscordSender, api::Call, escape};
-use crate::{decode::directory::id, error::Failure};
+use crate::{decode::raw::id, error::Failure};
 
 impl DiscordSender {
     /// Sets a reaction, or removes all of ours if `emoji` is `None`.

@@ -12,7 +12,7 @@ use super::muted::Muted;
 /// An interaction can be answered for 15 minutes (Discord, "Followup Messages"), less a margin of
 /// 30 seconds.
 const ANSWERABLE: Duration = Duration::from_secs(14 * 60 + 30);
-/// How long the caller of an interaction is remembered. No answer is sent later than that.
+/// Time for which the caller of an interaction is remembered. No answer is sent later than that.
 const KNOWN: Duration = Duration::from_secs(24 * 3600);
 /// Most entries of each kind; when full, expired interactions are removed and echoes are cleared.
 const MAX: usize = 10_000;
@@ -21,7 +21,7 @@ const KEPT: usize = 200;
 
 /// An acknowledged interaction that waits for its answer.
 #[derive(Clone)]
-pub(crate) struct Pending {
+pub(crate) struct PendingAnswer {
     /// The application it belongs to.
     pub(crate) application: u64,
     /// The interaction's token, which authorizes the answer until it expires. `None` once it has
@@ -29,15 +29,15 @@ pub(crate) struct Pending {
     pub(crate) token: Option<SecretString>,
     /// User id of the caller.
     pub(crate) who: Option<u64>,
-    /// When the interaction arrived.
+    /// Arrival of the interaction.
     pub(crate) at: Timestamp,
     /// Of a press, what its message shows once its buttons are used; none for commands.
     pub(crate) used: Option<Value>,
 }
 
-/// A [`Pending`] as it is stored. Its token is valid for a quarter of an hour.
+/// A [`PendingAnswer`] as it is stored. Its token is valid for a quarter of an hour.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Kept {
+pub(crate) struct KeptPending {
     id: String,
     application: u64,
     #[serde(default)]
@@ -54,7 +54,7 @@ pub(crate) struct Kept {
 pub(crate) struct SendState {
     /// Channels in which the bot cannot write.
     pub(crate) muted: Muted,
-    interactions: DashMap<RemoteId, Pending>,
+    interactions: DashMap<RemoteId, PendingAnswer>,
     echoes: DashMap<String, RemoteId>,
     /// The inverse of `echoes`.
     nonces: DashMap<RemoteId, String>,
@@ -77,7 +77,7 @@ impl SendState {
     }
 
     /// Adds an interaction that waits for an answer.
-    pub(crate) fn asked(&self, id: RemoteId, pending: Pending) {
+    pub(crate) fn asked(&self, id: RemoteId, pending: PendingAnswer) {
         if self.interactions.len() >= MAX {
             self.interactions.retain(|_, p| pending.at.since(p.at) < ANSWERABLE);
         }
@@ -85,14 +85,18 @@ impl SendState {
     }
 
     /// An interaction and its token, as long as it can be answered.
-    pub(crate) fn pending(&self, id: &RemoteId, now: Timestamp) -> Option<(Pending, SecretString)> {
+    pub(crate) fn pending(
+        &self,
+        id: &RemoteId,
+        now: Timestamp,
+    ) -> Option<(PendingAnswer, SecretString)> {
         let known = self.known(id, now).filter(|p| now.since(p.at) < ANSWERABLE)?;
         let token = known.token.clone()?;
         Some((known, token))
     }
 
     /// An interaction, even if it can no longer be answered.
-    pub(crate) fn known(&self, id: &RemoteId, now: Timestamp) -> Option<Pending> {
+    pub(crate) fn known(&self, id: &RemoteId, now: Timestamp) -> Option<PendingAnswer> {
         self.interactions.get(id).filter(|p| now.since(p.at) < KNOWN).map(|p| p.clone())
     }
 
@@ -105,8 +109,8 @@ impl SendState {
     }
 
     /// The interactions for the next process, which needs them to answer or to name the caller.
-    pub(crate) fn keep(&self, now: Timestamp) -> Vec<Kept> {
-        let mut kept: Vec<Kept> = self
+    pub(crate) fn keep(&self, now: Timestamp) -> Vec<KeptPending> {
+        let mut kept: Vec<KeptPending> = self
             .interactions
             .iter()
             .filter(|p| now.since(p.at) < KNOWN)
@@ -116,7 +120,7 @@ impl SendState {
                     .as_ref()
                     .filter(|_| now.since(p.at) < ANSWERABLE)
                     .map(|token| token.expose_secret().to_owned());
-                Kept {
+                KeptPending {
                     id: p.key().as_str().to_owned(),
                     application: p.application,
                     token,
@@ -132,9 +136,9 @@ impl SendState {
     }
 
     /// Loads the interactions that the previous process stored.
-    pub(crate) fn restore(&self, kept: Vec<Kept>) {
-        for Kept { id, application, token, who, at, used } in kept {
-            let pending = Pending {
+    pub(crate) fn restore(&self, kept: Vec<KeptPending>) {
+        for KeptPending { id, application, token, who, at, used } in kept {
+            let pending = PendingAnswer {
                 application,
                 token: token.map(SecretString::from),
                 who,
@@ -165,7 +169,7 @@ impl SendState {
         self.echoes.get(nonce).map(|id| id.clone())
     }
 
-    /// Whether a message is known to belong to a delivery with another nonce.
+    /// True if a message is known to belong to a delivery with another nonce.
     pub(crate) fn is_anothers(&self, id: &RemoteId, nonce: &str) -> bool {
         self.nonces.get(id).is_some_and(|known| *known != nonce)
     }
@@ -178,7 +182,7 @@ mod tests {
     #[test]
     fn the_next_process_can_answer_and_later_still_name_who_asked() {
         let (send_state, next) = (SendState::default(), SendState::default());
-        let pending = Pending {
+        let pending = PendingAnswer {
             application: 5,
             token: Some(SecretString::from("t".to_owned())),
             who: Some(9),
@@ -204,7 +208,7 @@ mod tests {
     }
 
     /// As the store returns it.
-    fn stored(kept: Vec<Kept>) -> Vec<Kept> {
+    fn stored(kept: Vec<KeptPending>) -> Vec<KeptPending> {
         serde_json::from_value(serde_json::to_value(kept).unwrap()).unwrap()
     }
 

@@ -3,11 +3,12 @@
 use galatea_core::{Result, Speak, Timestamp};
 use serde_json::Value;
 
-use super::api::{Api, Call};
+use super::api::{Call, DiscordApi};
 use crate::{
     decode::{
-        directory::{id, is_thread},
+        directory::is_thread,
         permissions::{self, ADMINISTRATOR, MANAGE_THREADS, Member, Overwrite},
+        raw::id,
     },
     error::Failure,
 };
@@ -19,7 +20,7 @@ const PRIVATE_THREAD: u64 = 12;
 /// Fetches the channel with its overwrites, the guild with its roles, and the member, and computes
 /// the permission.
 pub(super) async fn may_speak(
-    api: &Api,
+    api: &DiscordApi,
     channel: u64,
     person: u64,
     now: Timestamp,
@@ -37,7 +38,7 @@ pub(super) async fn may_speak(
 }
 
 async fn permission_of(
-    api: &Api,
+    api: &DiscordApi,
     channel: u64,
     person: u64,
     now: Timestamp,
@@ -66,7 +67,7 @@ async fn permission_of(
     Ok(permitted(&roles, &member, person, &place, parent.as_ref(), now))
 }
 
-async fn get_channel(api: &Api, channel: u64) -> Result<Value, Failure> {
+async fn get_channel(api: &DiscordApi, channel: u64) -> Result<Value, Failure> {
     api.call(Call::new("GET /channels/{}", channel, format!("/channels/{channel}"))).await
 }
 
@@ -114,7 +115,7 @@ fn permitted(
     }
 }
 
-/// Whether a member is timed out; `None` for a malformed time.
+/// True if a member is timed out; `None` for a malformed time.
 fn timed_out(member: &Value, now: Timestamp) -> Option<bool> {
     match &member["communication_disabled_until"] {
         Value::Null => Some(false),

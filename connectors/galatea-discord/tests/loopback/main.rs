@@ -1,4 +1,4 @@
-//! Tests of the connector against a loopback Discord, beyond the shared suite.
+//! Tests of the connector against a loopback Discord: the shared suite, and more.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod support;
@@ -10,3 +10,4 @@ mod receiving;
 mod sending;
 mod silence;
 mod starting;
+mod suite;

@@ -3,7 +3,7 @@
 use super::*;
 
 fn read(pairs: &[(&str, &str)]) -> Result<Option<TelegramConfig>> {
-    TelegramConfig::from_settings(&Settings::from_pairs(pairs.iter().map(|(k, v)| (*k, *v))))
+    TelegramConfig::read(&Settings::from_pairs(pairs.iter().map(|(k, v)| (*k, *v))))
 }
 
 const GOOD: &str = "123456789:AAcanaryCANARYcanaryCANARYcanaryCAN_-1";

@@ -28,7 +28,7 @@ pub(super) fn chat_name(chat: &Chat) -> Option<String> {
     if name.is_empty() { chat.username().map(str::to_owned) } else { Some(name) }
 }
 
-/// Whether the chat is a supergroup with topics.
+/// True if the chat is a supergroup with topics.
 pub(super) fn is_forum(chat: &Chat) -> bool {
     matches!(&chat.kind, ChatKind::Public(public) if matches!(&public.kind, PublicChatKind::Supergroup(s) if s.is_forum))
 }
@@ -42,18 +42,18 @@ pub(super) fn world(chat: &Chat) -> WorldRef {
     world
 }
 
-/// What is known of a chat.
+/// Facts about a chat.
 #[derive(Debug, Clone)]
-pub(super) struct Known<'a> {
+pub(super) struct KnownForum<'a> {
     pub(super) id: i64,
     pub(super) kind: ChannelType,
     pub(super) name: Option<String>,
     pub(super) user_name: Option<&'a str>,
-    /// Whether it is a supergroup with topics.
+    /// True if it is a supergroup with topics.
     pub(super) is_forum: bool,
 }
 
-impl Known<'_> {
+impl KnownForum<'_> {
     /// The Room of the chat or of a topic in it. A topic has no name here, because only service
     /// messages contain it.
     pub(super) fn room(self, thread: Option<i32>) -> RoomRef {
@@ -88,7 +88,7 @@ impl Known<'_> {
 
 /// The Room of a chat or of a topic in it.
 pub(super) fn room(chat: &Chat, thread: Option<i32>) -> RoomRef {
-    let known = Known {
+    let known = KnownForum {
         id: chat.id.0,
         kind: kind(chat),
         name: chat_name(chat),

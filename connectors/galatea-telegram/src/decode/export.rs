@@ -14,10 +14,11 @@ use galatea_core::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{connection::Known, place::message_id};
+use super::{connection::KnownForum, place::message_id};
+use number::integer;
 use topics::Topics;
 
-/// What the Bot API puts in front of the ids of supergroups and channels
+/// Prefix that the Bot API puts in front of the ids of supergroups and channels
 /// (<https://core.telegram.org/api/bots/ids>).
 const CHANNEL: i64 = -1_000_000_000_000;
 /// The type of a person's chat with a bot.
@@ -56,7 +57,7 @@ pub fn read_export(export: &Value) -> Option<Archive> {
     for list in lists.into_iter().flatten() {
         for (n, value) in list.as_array()?.iter().enumerate() {
             match Chat::of(value) {
-                // Which of them is the agent's is unknown, and all of them would be one Room.
+                // The agent's own one of them is unknown, and all of them would be one Room.
                 Ok((chat, _)) if chat.kind == BOT_CHAT => archive.skipped.push(format!(
                     "chat {} is with a bot: if it is this agent, export that chat by itself",
                     chat.id
@@ -81,7 +82,7 @@ fn read_chat(chat: &Chat, values: &[Value], archive: &mut Archive) {
     };
     // Only supergroups have topics, and only there are an export's numbers those of bots.
     let topics = if remote < CHANNEL { Topics::of(values) } else { Topics::default() };
-    let room = Known {
+    let room = KnownForum {
         id: remote,
         kind,
         name: chat.name.clone(),
@@ -90,8 +91,8 @@ fn read_chat(chat: &Chat, values: &[Value], archive: &mut Archive) {
     };
     for (n, value) in values.iter().enumerate() {
         match read_message(&room, &topics, value) {
-            Ok(Entry::Message(message)) => archive.messages.push(*message),
-            Ok(Entry::LeftOut(what)) => archive.leave_out(what),
+            Ok(ExportEntry::Message(message)) => archive.messages.push(*message),
+            Ok(ExportEntry::LeftOut(what)) => archive.leave_out(what),
             Err(cause) => {
                 let id =
                     value.get("id").map_or_else(|| format!("number {}", n + 1), Value::to_string);
@@ -126,8 +127,8 @@ fn positive(id: i64) -> Option<i64> {
     (id > 0).then_some(id)
 }
 
-/// What an entry of a chat is.
-enum Entry {
+/// Kind of a chat's entry.
+enum ExportEntry {
     Message(Box<Incoming>),
     /// The connector does not store such an entry either.
     LeftOut(&'static str),
@@ -137,12 +138,16 @@ enum Entry {
 ///
 /// # Errors
 /// What cannot be read.
-fn read_message(chat: &Known<'_>, topics: &Topics, value: &Value) -> Result<Entry, String> {
+fn read_message(
+    chat: &KnownForum<'_>,
+    topics: &Topics,
+    value: &Value,
+) -> Result<ExportEntry, String> {
     let field = |name: &str| value.get(name).unwrap_or(&Value::Null);
     match field("type").as_str() {
         Some("message") => {}
-        Some("service") => return Ok(Entry::LeftOut("service messages")),
-        Some(_) => return Ok(Entry::LeftOut("messages that Telegram Desktop cannot export")),
+        Some("service") => return Ok(ExportEntry::LeftOut("service messages")),
+        Some(_) => return Ok(ExportEntry::LeftOut("messages that Telegram Desktop cannot export")),
         None => return Err("it has no `type`".to_owned()),
     }
     if matches!(field("text"), Value::Object(_) | Value::Number(_) | Value::Bool(_)) {
@@ -150,7 +155,7 @@ fn read_message(chat: &Known<'_>, topics: &Topics, value: &Value) -> Result<Entr
     }
     let content = content::read(value);
     if content.is_empty() {
-        return Ok(Entry::LeftOut("messages without content"));
+        return Ok(ExportEntry::LeftOut("messages without content"));
     }
     let number = integer(field("id")).ok_or("its `id` is not a number")?;
     let seconds = integer(field("date_unixtime"))
@@ -172,7 +177,7 @@ fn read_message(chat: &Known<'_>, topics: &Topics, value: &Value) -> Result<Entr
     // A message that begins a line of thought in a topic replies to the topic's first message.
     let root = thread.map(i64::from);
     let reply_to = topics::replied(value).filter(|to| Some(*to) != root).map(id);
-    Ok(Entry::Message(Box::new(Incoming {
+    Ok(ExportEntry::Message(Box::new(Incoming {
         connection: Connection {
             world: WorldRef::new(RemoteId::new(remote), chat.name.clone()),
             room,
@@ -192,11 +197,6 @@ fn read_message(chat: &Known<'_>, topics: &Topics, value: &Value) -> Result<Entr
     })))
 }
 
-/// A number, or a text that is one.
-fn integer(value: &Value) -> Option<i64> {
-    value.as_i64().or_else(|| value.as_str()?.parse().ok())
-}
-
 /// The Bot API's id of a sender: `user123` or `channel123`. Exports of before 2021 have a number, in
 /// which the bits above the 32nd say what it is, and 0 or 1 is a person.
 fn sender(from: &Value) -> Option<i64> {
@@ -214,5 +214,6 @@ fn sender(from: &Value) -> Option<i64> {
     known.filter(|id| *id != 0)
 }
 
+mod number;
 #[cfg(test)]
 mod tests;

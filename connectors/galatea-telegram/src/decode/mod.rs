@@ -3,6 +3,7 @@
 
 mod connection;
 pub(crate) mod export;
+mod me;
 mod media;
 pub(crate) mod place;
 mod quote;
@@ -18,26 +19,17 @@ use galatea_core::{
 };
 use serde_json::json;
 use teloxide::types::{
-    CallbackQuery, Chat, ChatMemberUpdated, ChatMigration, MediaKind, Message, MessageKind,
-    MessageOrigin, MessageReactionUpdated, ReactionType, Update, UpdateKind,
+    AllowedUpdate, CallbackQuery, Chat, ChatMemberUpdated, ChatMigration, MediaKind, Message,
+    MessageKind, MessageReactionUpdated, ReactionType, Update, UpdateKind,
 };
 
-use place::{GENERAL_TOPIC, Target, message_id, room_id};
+use me::is_me;
+use place::{ChatTarget, GENERAL_TOPIC, message_id, room_id};
+use quote::{origin_name, real_reply};
+use text::text_and_entities;
+
+pub(crate) use self::me::Me;
 pub(crate) use service::chat_sync;
-
-/// The bot's own identity on Telegram, from getMe.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Me {
-    pub(crate) id: i64,
-    /// Its user name without `@`.
-    pub(crate) user_name: String,
-}
-
-impl Me {
-    fn is_named(&self, name: &str) -> bool {
-        !self.user_name.is_empty() && name.eq_ignore_ascii_case(&self.user_name)
-    }
-}
 
 /// The result of decoding one update.
 #[derive(Debug, Default)]
@@ -59,7 +51,7 @@ pub(crate) struct Decoded {
     /// The chat's id, if it has topics.
     pub(crate) forum: Option<i64>,
     /// The topic that was opened again.
-    pub(crate) reopened: Option<Target>,
+    pub(crate) reopened: Option<ChatTarget>,
     /// The chat in which the bot's own rights changed.
     pub(crate) own_rights: Option<i64>,
 }
@@ -133,7 +125,7 @@ fn message(m: &Message, me: &Me) -> Decoded {
         }
         MessageKind::ForumTopicReopened(_) | MessageKind::GeneralForumTopicUnhidden(_) => {
             let thread = connection::thread(m).filter(|thread| *thread != GENERAL_TOPIC);
-            out.reopened = Some(Target { chat: m.chat.id.0, thread });
+            out.reopened = Some(ChatTarget { chat: m.chat.id.0, thread });
         }
         MessageKind::ForumTopicEdited(topic) => {
             out.syncs = topic_name(m, topic.forum_topic_edited.name.as_deref())
@@ -150,10 +142,6 @@ fn topic_name(m: &Message, name: Option<&str>) -> Vec<WorldSync> {
     // The message that creates a topic is its first; its own number is the thread id.
     let thread = m.thread_id.map_or(m.id.0, |t| t.0.0);
     name.map(|name| service::topic_named(&m.chat, thread, name)).into_iter().collect()
-}
-
-fn is_me(id: u64, me: &Me) -> bool {
-    i64::try_from(id).is_ok_and(|id| id == me.id)
 }
 
 fn read_text(m: &Message, me: &Me, at: Timestamp) -> Vec<Incoming> {
@@ -180,22 +168,6 @@ fn addressed(m: &Message, me: &Me) -> Addressed {
     let (words, entities) = text_and_entities(m);
     let reply = real_reply(m).and_then(|r| r.from.as_ref()).is_some_and(|u| is_me(u.id.0, me));
     Addressed { mention: text::mentions(words, entities, me), reply }
-}
-
-/// The message that this one replies to. In a topic, Telegram presents a message without a reply as
-/// a reply to the topic's first message, which does not count.
-fn real_reply(m: &Message) -> Option<&Message> {
-    m.reply_to_message().filter(|r| {
-        let root = m.is_topic_message && m.thread_id.is_some_and(|t| t.0 == r.id);
-        !root && !matches!(r.kind, MessageKind::ForumTopicCreated(_))
-    })
-}
-
-fn text_and_entities(m: &Message) -> (&str, &[teloxide::types::MessageEntity]) {
-    match m.text() {
-        Some(text) => (text, m.entities().unwrap_or(&[])),
-        None => (m.caption().unwrap_or(""), m.caption_entities().unwrap_or(&[])),
-    }
 }
 
 fn content(m: &Message, me: &Me) -> Content {
@@ -227,17 +199,6 @@ fn content(m: &Message, me: &Me) -> Content {
         }
     }
     content
-}
-
-fn origin_name(origin: &MessageOrigin) -> String {
-    match origin {
-        MessageOrigin::User { sender_user, .. } => sender_user.full_name(),
-        MessageOrigin::HiddenUser { sender_user_name, .. } => sender_user_name.clone(),
-        MessageOrigin::Chat { sender_chat, .. } => {
-            connection::chat_name(sender_chat).unwrap_or_default()
-        }
-        MessageOrigin::Channel { chat, .. } => connection::chat_name(chat).unwrap_or_default(),
-    }
 }
 
 fn edited(m: &Message, me: &Me) -> Decoded {
@@ -365,3 +326,16 @@ fn decode_member(c: &ChatMemberUpdated, me: &Me) -> Decoded {
         None => Decoded::default(),
     }
 }
+
+/// Kinds of updates to receive. Telegram sends reactions and member changes only if they are named
+/// (Bot API, getUpdates.allowed_updates).
+pub(crate) const ALLOWED: [AllowedUpdate; 8] = [
+    AllowedUpdate::Message,
+    AllowedUpdate::EditedMessage,
+    AllowedUpdate::ChannelPost,
+    AllowedUpdate::EditedChannelPost,
+    AllowedUpdate::CallbackQuery,
+    AllowedUpdate::MessageReaction,
+    AllowedUpdate::MyChatMember,
+    AllowedUpdate::ChatMember,
+];

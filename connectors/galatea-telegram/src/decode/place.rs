@@ -12,14 +12,14 @@ pub(crate) const GENERAL_TOPIC: i32 = 1;
 
 /// A chat, or one topic in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Target {
+pub(crate) struct ChatTarget {
     /// Chat id: positive for people, negative for groups and channels.
     pub(crate) chat: i64,
     /// Thread id of the topic; `None` for the chat itself and for General.
     pub(crate) thread: Option<i32>,
 }
 
-impl Target {
+impl ChatTarget {
     /// Parses what [`room_id`] wrote.
     ///
     /// # Errors
@@ -108,7 +108,7 @@ pub fn parse_public_link(
         return None;
     }
     let read = move |chat: &RemoteId| {
-        let chat = Target::parse(chat).ok()?.chat;
+        let chat = ChatTarget::parse(chat).ok()?.chat;
         Some((Some(room_id(chat, thread)), message_id(chat, message)))
     };
     Some((name.to_owned(), Box::new(read)))
@@ -198,22 +198,22 @@ mod tests {
     fn general_is_the_chat_itself() {
         assert_eq!(room_id(-1005, Some(1)), room_id(-1005, None));
         assert_eq!(
-            Target::parse(&RemoteId("-1005-1".into())).unwrap(),
-            Target { chat: -1005, thread: None }
+            ChatTarget::parse(&RemoteId("-1005-1".into())).unwrap(),
+            ChatTarget { chat: -1005, thread: None }
         );
     }
 
     #[test]
     fn foreign_ids_are_refused() {
         for wrong in ["", "-", "abc", "-100-", "1-2-3", "--5", "1 2"] {
-            assert!(Target::parse(&RemoteId(wrong.into())).is_err(), "{wrong:?}");
+            assert!(ChatTarget::parse(&RemoteId(wrong.into())).is_err(), "{wrong:?}");
         }
     }
 
     proptest! {
         #[test]
         fn ids_survive_the_round_trip(chat in any::<i64>(), thread in proptest::option::of(2..i32::MAX), message in 1..i32::MAX) {
-            prop_assert_eq!(Target::parse(&room_id(chat, thread)).unwrap(), Target { chat, thread });
+            prop_assert_eq!(ChatTarget::parse(&room_id(chat, thread)).unwrap(), ChatTarget { chat, thread });
             prop_assert_eq!(parse_message(&message_id(chat, message)), Some((Some(chat), message)));
         }
 
@@ -222,7 +222,7 @@ mod tests {
             let _ = parse_link(&text);
             let _ = parse_public_link(&text);
             let _ = parse_public_link(&format!("t.me/{text}"));
-            let _ = Target::parse(&RemoteId(text.clone()));
+            let _ = ChatTarget::parse(&RemoteId(text.clone()));
             let _ = parse_message(&RemoteId(text));
         }
     }

@@ -2,9 +2,9 @@
 //! not be in the store.
 
 use galatea_core::{Quote, QuoteKind};
-use teloxide::types::{Message, MessageKind};
+use teloxide::types::{Chat, Message, MessageKind, MessageOrigin};
 
-use super::{Me, connection, is_me, media, origin_name, real_reply, text, text_and_entities};
+use super::{Me, connection, is_me, media, text, text::text_and_entities};
 
 /// The message replied to, or the part of it that the sender selected.
 pub(super) fn of(m: &Message, me: &Me) -> Vec<Quote> {
@@ -53,5 +53,25 @@ fn author(m: &Message) -> Option<String> {
         (Some(chat), _) => connection::chat_name(chat),
         (None, Some(user)) => Some(user.full_name()),
         (None, None) => connection::chat_name(&m.chat),
+    }
+}
+
+/// The message that this one replies to. In a topic, Telegram presents a message without a reply as
+/// a reply to the topic's first message, which does not count.
+pub(super) fn real_reply(m: &Message) -> Option<&Message> {
+    m.reply_to_message().filter(|r| {
+        let root = m.is_topic_message && m.thread_id.is_some_and(|t| t.0 == r.id);
+        !root && !matches!(r.kind, MessageKind::ForumTopicCreated(_))
+    })
+}
+
+pub(super) fn origin_name(origin: &MessageOrigin) -> String {
+    match origin {
+        MessageOrigin::User { sender_user, .. } => sender_user.full_name(),
+        MessageOrigin::HiddenUser { sender_user_name, .. } => sender_user_name.clone(),
+        MessageOrigin::Chat { sender_chat, .. } => {
+            connection::chat_name(sender_chat).unwrap_or_default()
+        }
+        MessageOrigin::Channel { chat, .. } => connection::chat_name(chat).unwrap_or_default(),
     }
 }

@@ -16,31 +16,31 @@ const MESSAGES: [&str; 4] = ["message", "edited_message", "channel_post", "edite
 /// Longest field name that is logged; the Bot API's longest update type has 28 letters.
 const NAME: usize = 40;
 
-/// One update, parsed as far as possible.
+/// An update, parsed as far as possible.
 #[derive(Debug)]
-pub(crate) struct Item {
+pub(crate) struct RawUpdate {
     /// The `update_id`.
     pub(crate) id: i64,
     /// The update; `None` if even a reduced form cannot be parsed.
     pub(crate) update: Option<Update>,
     /// Name of its type field, for the log: short, and of plain characters only.
     pub(crate) kind: String,
-    /// Whether the update is malformed and may contain a message or a press. False for types that
+    /// True if the update is malformed and may contain a message or a press. False for types that
     /// were not requested and for service messages.
     pub(crate) lost: bool,
 }
 
 /// The answer of getUpdates.
 #[derive(Debug, Default)]
-pub(crate) struct Answer {
+pub(crate) struct ApiAnswer {
     /// The updates, in order.
-    pub(crate) items: Vec<Item>,
-    /// How many more updates have no number, so that no offset can move past them.
+    pub(crate) items: Vec<RawUpdate>,
+    /// Number of further updates without a number, so that no offset can move past them.
     pub(crate) without_number: usize,
 }
 
 /// Parses the answer of getUpdates. `None` if it is not a JSON object with a list of updates.
-pub(crate) fn answer(body: &[u8]) -> Option<Answer> {
+pub(crate) fn answer(body: &[u8]) -> Option<ApiAnswer> {
     #[derive(Deserialize)]
     struct Typed {
         result: Vec<Update>,
@@ -48,7 +48,7 @@ pub(crate) fn answer(body: &[u8]) -> Option<Answer> {
     if let Ok(Ok(typed)) = catch_unwind(|| serde_json::from_slice::<Typed>(body))
         && !typed.result.iter().any(lossy)
     {
-        return Some(Answer {
+        return Some(ApiAnswer {
             items: typed.result.into_iter().map(whole).collect(),
             without_number: 0,
         });
@@ -56,12 +56,12 @@ pub(crate) fn answer(body: &[u8]) -> Option<Answer> {
     // Parse one by one, so that a malformed update does not affect the others.
     let body = json::mend(body);
     let found = json::items(json::member(&body, "result")?)?;
-    let items: Vec<Item> = found.iter().filter_map(|text| item(text)).collect();
-    Some(Answer { without_number: found.len() - items.len(), items })
+    let items: Vec<RawUpdate> = found.iter().filter_map(|text| item(text)).collect();
+    Some(ApiAnswer { without_number: found.len() - items.len(), items })
 }
 
 /// Parses the body of one webhook call.
-pub(crate) fn single(body: &[u8]) -> Option<Item> {
+pub(crate) fn single(body: &[u8]) -> Option<RawUpdate> {
     if let Ok(Ok(update)) = catch_unwind(|| serde_json::from_slice::<Update>(body))
         && !lossy(&update)
     {
@@ -71,15 +71,15 @@ pub(crate) fn single(body: &[u8]) -> Option<Item> {
 }
 
 /// The number of the first update in an answer that was too long to read.
-pub(crate) fn first_of(beginning: &[u8]) -> Option<Item> {
+pub(crate) fn first_of(beginning: &[u8]) -> Option<RawUpdate> {
     let list = json::opened(beginning, "result")?;
     let at = list.iter().position(|b| *b == b'{')?;
     cut(list.get(at..)?)
 }
 
 /// The number of an update that was too long to read.
-pub(crate) fn cut(beginning: &[u8]) -> Option<Item> {
-    Some(Item {
+pub(crate) fn cut(beginning: &[u8]) -> Option<RawUpdate> {
+    Some(RawUpdate {
         id: number(beginning)?,
         update: None,
         kind: "of more bytes than are taken".to_owned(),
@@ -87,11 +87,11 @@ pub(crate) fn cut(beginning: &[u8]) -> Option<Item> {
     })
 }
 
-fn whole(update: Update) -> Item {
-    Item { id: i64::from(update.id.0), update: Some(update), kind: String::new(), lost: false }
+fn whole(update: Update) -> RawUpdate {
+    RawUpdate { id: i64::from(update.id.0), update: Some(update), kind: String::new(), lost: false }
 }
 
-fn item(text: &[u8]) -> Option<Item> {
+fn item(text: &[u8]) -> Option<RawUpdate> {
     let id = number(text)?;
     let name = json::members(text)
         .map(|(name, _)| name)
@@ -104,7 +104,7 @@ fn item(text: &[u8]) -> Option<Item> {
         parse(&value).filter(|u| !lossy(u)).or_else(|| salvage(&value))
     });
     let lost = update.is_none() && value.is_none_or(|value| says_something(&value));
-    Some(Item { id, update, kind, lost })
+    Some(RawUpdate { id, update, kind, lost })
 }
 
 /// The `update_id`, even if the rest of the update is malformed or missing.
@@ -112,7 +112,7 @@ fn number(text: &[u8]) -> Option<i64> {
     serde_json::from_slice(json::member(text, "update_id")?).ok()
 }
 
-/// Replaces an `update_id` that does not fit into teloxide's 32 bits; [`Item::id`] keeps the real
+/// Replaces an `update_id` that does not fit into teloxide's 32 bits; [`RawUpdate::id`] keeps the real
 /// one.
 fn renumbered(value: &Value) -> Cow<'_, Value> {
     let fits = |id: &Value| id.as_u64().is_some_and(|id| u32::try_from(id).is_ok());
@@ -126,7 +126,7 @@ fn renumbered(value: &Value) -> Cow<'_, Value> {
     Cow::Owned(value)
 }
 
-/// Whether an update is a press or a message with text. Member changes and unknown media do not
+/// True if an update is a press or a message with text. Member changes and unknown media do not
 /// count.
 fn says_something(value: &Value) -> bool {
     let has_words =
@@ -139,7 +139,7 @@ fn parse(value: &Value) -> Option<Update> {
     catch_unwind(AssertUnwindSafe(|| Update::deserialize(value).ok())).ok().flatten()
 }
 
-/// Whether teloxide dropped the content of the update.
+/// True if teloxide dropped the content of the update.
 fn lossy(update: &Update) -> bool {
     let message: &Message = match &update.kind {
         UpdateKind::Error(_) => return true,

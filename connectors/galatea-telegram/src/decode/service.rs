@@ -7,7 +7,7 @@ use teloxide::types::{Chat, ChatMember, ChatMemberKind, User};
 
 use super::{connection, place};
 
-/// Whether the person is in the chat.
+/// True if the person is in the chat.
 pub(super) fn present(kind: &ChatMemberKind) -> bool {
     match kind {
         ChatMemberKind::Owner(_) | ChatMemberKind::Administrator(_) | ChatMemberKind::Member(_) => {
@@ -90,7 +90,7 @@ pub(super) fn chat_named(chat: &Chat, name: &str) -> WorldSync {
     WorldSync { world, rooms: vec![room], entities: Vec::new() }
 }
 
-/// Whether a chat's administrators can be fetched: in groups, supergroups and channels.
+/// True if a chat's administrators can be fetched: in groups, supergroups and channels.
 pub(super) fn has_administrators(chat: &Chat) -> bool {
     connection::kind(chat) != ChannelType::Dm
 }

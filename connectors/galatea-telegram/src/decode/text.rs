@@ -3,14 +3,14 @@
 
 use galatea_core::Command;
 use std::ops::Range;
-use teloxide::types::{MessageEntity, MessageEntityKind};
+use teloxide::types::{Message, MessageEntity, MessageEntityKind};
 
 use super::Me;
 
 /// Most entities that are read. Telegram allows 100 per message; a bound keeps the nesting shallow.
 const MAX_ENTITIES: usize = 128;
 
-/// One entity with its byte range.
+/// An entity with its byte range.
 #[derive(Debug, Clone)]
 struct EntitySpan<'a> {
     range: Range<usize>,
@@ -124,7 +124,7 @@ fn wrap(
 }
 
 fn code(shown: &str, out: &mut String) {
-    // One backtick more than the longest run inside (CommonMark §6.1).
+    // Use one backtick more than the longest run inside (CommonMark §6.1).
     let longest = shown.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let ticks = "`".repeat(longest + 1);
     let pad = if shown.starts_with('`') || shown.ends_with('`') { " " } else { "" };
@@ -210,7 +210,7 @@ impl<'a> Units<'a> {
     }
 }
 
-/// Whether an entity mentions the bot: `@name` or `/command@name` in any letter case, or a mention
+/// True if an entity mentions the bot: `@name` or `/command@name` in any letter case, or a mention
 /// of its id.
 pub(super) fn mentions(text: &str, entities: &[MessageEntity], me: &Me) -> bool {
     entity_spans(text, entities).iter().any(|span| match span.kind {
@@ -241,4 +241,11 @@ pub(super) fn command(text: &str, entities: &[MessageEntity], me: &Me) -> Option
     };
     (!name.is_empty())
         .then(|| Command { name: name.to_lowercase(), args: text[end..].trim().to_owned() })
+}
+
+pub(super) fn text_and_entities(m: &Message) -> (&str, &[teloxide::types::MessageEntity]) {
+    match m.text() {
+        Some(text) => (text, m.entities().unwrap_or(&[])),
+        None => (m.caption().unwrap_or(""), m.caption_entities().unwrap_or(&[])),
+    }
 }

@@ -1,15 +1,12 @@
 //! Converts Markdown to plain text and styled ranges, with pulldown-cmark. Telegram's parse modes
 //! are never used, because a model's text could break them; it cannot break entities.
 
-use galatea_core::markdown::is_arithmetic;
+use galatea_core::markdown::{Table, is_arithmetic};
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 use std::collections::HashSet;
 use url::Url;
 
-use super::{
-    style::{Span, Style, Styled, nest},
-    table::Table,
-};
+use super::style::{Span, Style, Styled, nest};
 
 /// Renders Markdown (CommonMark with tables, `~~strike~~`, `||spoiler||` and task lists). No text
 /// is lost: HTML stays literal, unused link definitions stay text, and addresses that Telegram

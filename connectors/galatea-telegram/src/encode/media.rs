@@ -1,31 +1,14 @@
 //! Encodes attachments as Bot API methods and files.
 
 use galatea_core::{Error, Media, MediaKind, Result};
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::Method;
+use super::call::{Method, Upload};
 
 /// Largest file a bot may upload (Bot API, "Sending files").
 pub(crate) const MAX_UPLOAD: usize = 50 * 1024 * 1024;
 
-/// A file that is uploaded with the request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Upload {
-    /// Name of the form field.
-    pub(crate) field: String,
-    /// `data:` or `file:` address of the file.
-    pub(crate) url: String,
-    /// File name shown in the chat.
-    pub(crate) name: String,
-    /// MIME type, where known.
-    pub(crate) mime: Option<String>,
-    /// What it shows or says, for a chat that does not take the file.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub(crate) description: String,
-}
-
-/// How an attachment is sent.
+/// Way in which an attachment is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
     /// Photo or video; albums may mix them.
@@ -61,8 +44,8 @@ pub(crate) fn form(media: &Media) -> (Method, &'static str, Class) {
     }
 }
 
-/// Where Telegram gets the file: a web address, a file id, or an upload under `field`. `position`
-/// is the attachment's index, for errors.
+/// Source from which Telegram gets the file: a web address, a file id, or an upload under `field`.
+/// `position` is the attachment's index, for errors.
 ///
 /// # Errors
 /// `Invalid` for another kind of address, or for a `data:` address that is too large.
@@ -139,7 +122,7 @@ fn clean(name: &str) -> String {
         .collect()
 }
 
-/// One item of an album (Bot API, InputMediaPhoto and the like).
+/// An item of an album (Bot API, InputMediaPhoto and the like).
 pub(crate) fn album_item(method: Method, address: &str) -> Map<String, Value> {
     let kind = match method {
         Method::SendVideo => "video",

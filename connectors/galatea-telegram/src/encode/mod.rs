@@ -1,119 +1,27 @@
 //! Encodes outgoing messages as Bot API calls, each part fitting one call. Pure: no I/O, and the
 //! same input gives the same output.
 
+mod call;
 mod entities;
 mod keyboard;
 mod markdown;
 mod media;
 mod split;
 mod style;
-mod table;
 #[cfg(test)]
 mod tests;
 
 use galatea_core::{Content, Encoded, Error, Media, MediaKind, Outgoing, RemoteId, Result};
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::decode::place::parse_message;
 use markdown::{linkable, render};
-pub(crate) use media::{MAX_UPLOAD, Upload};
-pub(crate) use split::MAX_TEXT;
 use split::{MAX_CAPTION, split, units};
 use style::{Span, Style, Styled};
 
-/// One Bot API call without its chat, which the delivery's address adds when it is sent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Part {
-    /// The Bot API method.
-    pub(crate) method: Method,
-    /// Its parameters. `chat_id` is present only if a message id named the chat.
-    pub(crate) params: Map<String, Value>,
-    /// Files to upload with it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) files: Vec<Upload>,
-    /// The message it answers. It becomes `reply_parameters` if it is in the chat to which the part
-    /// is sent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) reply_to: Option<RemoteId>,
-}
-
-/// The calls this connector makes for a delivery.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[allow(missing_docs)]
-pub(crate) enum Method {
-    SendMessage,
-    SendPhoto,
-    SendVideo,
-    SendAnimation,
-    SendAudio,
-    SendVoice,
-    SendDocument,
-    SendMediaGroup,
-    SendChatAction,
-    EditMessageText,
-    EditMessageCaption,
-    DeleteMessage,
-    SetMessageReaction,
-}
-
-impl Method {
-    /// The method's name in the Bot API.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::SendMessage => "sendMessage",
-            Self::SendPhoto => "sendPhoto",
-            Self::SendVideo => "sendVideo",
-            Self::SendAnimation => "sendAnimation",
-            Self::SendAudio => "sendAudio",
-            Self::SendVoice => "sendVoice",
-            Self::SendDocument => "sendDocument",
-            Self::SendMediaGroup => "sendMediaGroup",
-            Self::SendChatAction => "sendChatAction",
-            Self::EditMessageText => "editMessageText",
-            Self::EditMessageCaption => "editMessageCaption",
-            Self::DeleteMessage => "deleteMessage",
-            Self::SetMessageReaction => "setMessageReaction",
-        }
-    }
-
-    /// Whether the method posts a new message. It then takes a topic, and a repeated call would
-    /// post a duplicate.
-    pub(crate) fn posts(self) -> bool {
-        !matches!(
-            self,
-            Self::SendChatAction
-                | Self::EditMessageText
-                | Self::EditMessageCaption
-                | Self::DeleteMessage
-                | Self::SetMessageReaction
-        )
-    }
-}
-
-impl Part {
-    fn new(method: Method) -> Self {
-        Self { method, params: Map::new(), files: Vec::new(), reply_to: None }
-    }
-
-    fn with(mut self, name: &str, value: Value) -> Self {
-        self.params.insert(name.to_owned(), value);
-        self
-    }
-
-    /// Parses what [`encode`] wrote.
-    ///
-    /// # Errors
-    /// `Invalid` for a body of another connector or version.
-    pub(crate) fn read(body: &Encoded) -> Result<Self> {
-        Self::deserialize(&body.0).map_err(|e| {
-            Error::invalid("this delivery is not in Telegram's form")
-                .with_code("GAL-TG-400")
-                .with("cause", e)
-        })
-    }
-}
+pub(crate) use self::call::{BotCall, Method, Upload};
+pub(crate) use media::MAX_UPLOAD;
+pub(crate) use split::MAX_TEXT;
 
 /// Renders a message for Telegram and splits it into calls.
 ///
@@ -132,7 +40,7 @@ pub(crate) fn encode(outgoing: &Outgoing) -> Result<Vec<Encoded>> {
 }
 
 /// [`encode`] before serialisation.
-pub(crate) fn encode_parts(outgoing: &Outgoing) -> Result<Vec<Part>> {
+pub(crate) fn encode_parts(outgoing: &Outgoing) -> Result<Vec<BotCall>> {
     match outgoing {
         Outgoing::Message { content, reply_to } => message(content, reply_to.as_ref()),
         Outgoing::Edit { id, content } => edit(id, content),
@@ -151,23 +59,23 @@ pub(crate) fn encode_parts(outgoing: &Outgoing) -> Result<Vec<Part>> {
         }
         Outgoing::Delete { id } => Ok(vec![addressed(Method::DeleteMessage, id)?]),
         Outgoing::Typing => {
-            Ok(vec![Part::new(Method::SendChatAction).with("action", json!("typing"))])
+            Ok(vec![BotCall::new(Method::SendChatAction).with("action", json!("typing"))])
         }
     }
 }
 
-fn addressed(method: Method, id: &RemoteId) -> Result<Part> {
+fn addressed(method: Method, id: &RemoteId) -> Result<BotCall> {
     let (chat, message) = parse_message(id).ok_or_else(|| {
         Error::invalid("not a Telegram message id").with_code("GAL-TG-400").with("message", id)
     })?;
-    let part = Part::new(method).with("message_id", json!(message));
+    let part = BotCall::new(method).with("message_id", json!(message));
     Ok(match chat {
         Some(chat) => part.with("chat_id", json!(chat)),
         None => part,
     })
 }
 
-fn edit(id: &RemoteId, content: &Content) -> Result<Vec<Part>> {
+fn edit(id: &RemoteId, content: &Content) -> Result<Vec<BotCall>> {
     let mut content = content.clone();
     let media = std::mem::take(&mut content.attachments);
     let mut parts = texts(&styled(&content, &media), MAX_TEXT, &content)?;
@@ -187,7 +95,7 @@ fn edit(id: &RemoteId, content: &Content) -> Result<Vec<Part>> {
     Ok(parts)
 }
 
-fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> {
+fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<BotCall>> {
     let text = styled(content, &content.attachments);
     let media: Vec<&Media> =
         content.attachments.iter().filter(|m| m.content_type != MediaKind::Link).collect();
@@ -225,8 +133,8 @@ fn styled(content: &Content, attachments: &[Media]) -> Styled {
     styled
 }
 
-fn texts(styled: &Styled, first: usize, content: &Content) -> Result<Vec<Part>> {
-    let mut parts: Vec<Part> = split(styled, first, MAX_TEXT)
+fn texts(styled: &Styled, first: usize, content: &Content) -> Result<Vec<BotCall>> {
+    let mut parts: Vec<BotCall> = split(styled, first, MAX_TEXT)
         .iter()
         .filter(|p| !p.text.trim().is_empty())
         .map(text_part)
@@ -243,8 +151,8 @@ fn texts(styled: &Styled, first: usize, content: &Content) -> Result<Vec<Part>> 
     Ok(parts)
 }
 
-fn text_part(styled: &Styled) -> Part {
-    let mut part = Part::new(Method::SendMessage)
+fn text_part(styled: &Styled) -> BotCall {
+    let mut part = BotCall::new(Method::SendMessage)
         .with("text", json!(styled.text))
         .with("link_preview_options", json!({"is_disabled": true}));
     let entities = entities::entities(styled);
@@ -265,7 +173,7 @@ fn caption(params: &mut Map<String, Value>, styled: &Styled) {
     }
 }
 
-fn add_keyboard(part: &mut Part, content: &Content) -> Result<()> {
+fn add_keyboard(part: &mut BotCall, content: &Content) -> Result<()> {
     if let Some(markup) = keyboard::inline(&content.buttons)? {
         part.params.insert("reply_markup".into(), markup);
     }
@@ -274,7 +182,7 @@ fn add_keyboard(part: &mut Part, content: &Content) -> Result<()> {
 
 /// Files first, with the text as the first caption. Text that does not fit into the caption follows
 /// in messages.
-fn with_media(text: &Styled, media: &[&Media], content: &Content) -> Result<Vec<Part>> {
+fn with_media(text: &Styled, media: &[&Media], content: &Content) -> Result<Vec<BotCall>> {
     let mut pieces = if units(&text.text) <= MAX_CAPTION {
         vec![text.clone()]
     } else {
@@ -313,10 +221,10 @@ fn album_len(media: &[&Media]) -> usize {
     media.iter().take(10).take_while(|m| media::form(m).2 == class).count()
 }
 
-fn single(media: &Media, position: usize, shown: &Styled) -> Result<Part> {
+fn single(media: &Media, position: usize, shown: &Styled) -> Result<BotCall> {
     let (method, field, _) = media::form(media);
     let (address, upload) = media::place(media, field, position)?;
-    let mut part = Part::new(method);
+    let mut part = BotCall::new(method);
     match upload {
         Some(upload) => part.files.push(upload),
         None => part = part.with(field, json!(address)),
@@ -325,8 +233,8 @@ fn single(media: &Media, position: usize, shown: &Styled) -> Result<Part> {
     Ok(part)
 }
 
-fn album(media: &[&Media], position: usize, shown: &Styled) -> Result<Part> {
-    let mut part = Part::new(Method::SendMediaGroup);
+fn album(media: &[&Media], position: usize, shown: &Styled) -> Result<BotCall> {
+    let mut part = BotCall::new(Method::SendMediaGroup);
     let mut items = Vec::with_capacity(media.len());
     for (i, one) in media.iter().enumerate() {
         let (method, _, _) = media::form(one);

@@ -89,7 +89,7 @@ fn slice(styled: &Styled, range: Range<usize>) -> Styled {
     Styled { text: styled.text[range].to_owned(), spans }
 }
 
-/// How many bytes of `rest` to put into a part of `room` units; at least one character.
+/// Number of bytes of `rest` that fit into a part of `room` units; at least one character.
 fn cut(rest: &str, room: usize, spans: &[Span], offset: usize, limit: usize) -> usize {
     let at = cut_text(rest, room, char::len_utf16);
     if at == rest.len() {

@@ -8,7 +8,7 @@ use galatea_core::{Button, ErrorKind, Press};
 
 use super::{entities::entities, *};
 
-fn say(text: &str) -> Vec<Part> {
+fn say(text: &str) -> Vec<BotCall> {
     encode_parts(&Outgoing::Message { content: Content::text(text), reply_to: None }).unwrap()
 }
 
@@ -35,7 +35,7 @@ fn check(markdown: &str, text: &str, expect: &[&str]) {
     assert_eq!(list, expect, "entities of {markdown:?}");
 }
 
-fn parts_of(content: Content) -> Result<Vec<Part>> {
+fn parts_of(content: Content) -> Result<Vec<BotCall>> {
     encode_parts(&Outgoing::Message { content, reply_to: None })
 }
 
@@ -153,7 +153,7 @@ fn a_message_is_plain_text_with_entities_and_no_preview() {
         json!({"text": "hi you", "link_preview_options": {"is_disabled": true}, "entities": [{"type": "bold", "offset": 3, "length": 3}]})
     );
     assert_eq!(
-        Part::read(
+        BotCall::read(
             &encode(&Outgoing::Message { content: Content::text("hi **you**"), reply_to: None })
                 .unwrap()[0]
         )

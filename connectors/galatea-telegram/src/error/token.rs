@@ -19,7 +19,7 @@ pub(crate) fn token_shape(token: &str) -> Error {
 
 const COPY_IT: &str = "copy it from @BotFather as it is: TELEGRAM_BOT_TOKEN=123456789:AA…";
 
-/// What was certainly pasted instead of a token, and the fix. Applies to every Bot API server.
+/// Text that was certainly pasted instead of a token, and the fix. Applies to every Bot API server.
 pub(crate) fn mistaken(token: &str) -> Option<(&'static str, &'static str)> {
     let bare = token.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     let starts = |prefix: &str| {
@@ -56,7 +56,7 @@ pub(crate) fn mistaken(token: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// Whether a text has the form of a Discord token: three parts with dots between them, the first
+/// True if a text has the form of a Discord token: three parts with dots between them, the first
 /// the bot's id in Base64 (Discord's documentation, "Authentication").
 fn is_discords(token: &str) -> bool {
     let parts: Vec<&str> = token.split('.').collect();

@@ -20,7 +20,7 @@ const FULL: usize = 10;
 
 /// Albums that may still grow.
 #[derive(Debug, Default)]
-pub(super) struct Waiting(HashMap<Key, Growth>);
+pub(super) struct WaitingAlbum(HashMap<Key, Growth>);
 
 #[derive(Debug, Clone, Copy)]
 struct Growth {
@@ -29,7 +29,7 @@ struct Growth {
     count: usize,
 }
 
-impl Waiting {
+impl WaitingAlbum {
     /// Returns how many of the fetched updates may be stored now and, if not all, how long to wait
     /// before fetching again. `fetched` has one entry per update: its album and its chat.
     pub(super) fn ready(
@@ -125,14 +125,14 @@ mod tests {
     #[test]
     fn without_albums_everything_is_ready() {
         assert_eq!(
-            Waiting::default().ready(&[(None, Some(7)), (None, None)], Timestamp(0)),
+            WaitingAlbum::default().ready(&[(None, Some(7)), (None, None)], Timestamp(0)),
             (2, None)
         );
     }
 
     #[test]
     fn an_album_at_the_end_waits_for_quiet() {
-        let mut waiting = Waiting::default();
+        let mut waiting = WaitingAlbum::default();
         let batch = [(None, Some(8)), album("a")];
         assert_eq!(waiting.ready(&batch, Timestamp(0)), (1, Some(QUIET)));
         let grown = [album("a"), album("a")];
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn nothing_waits_longer_than_a_second() {
-        let mut waiting = Waiting::default();
+        let mut waiting = WaitingAlbum::default();
         let mut batch = vec![album("a")];
         for step in 0..4 {
             let (ready, wait) = waiting.ready(&batch, Timestamp(step * 300));
@@ -159,18 +159,18 @@ mod tests {
 
     #[test]
     fn a_full_or_overtaken_album_is_complete() {
-        assert_eq!(Waiting::default().ready(&vec![album("a"); 10], Timestamp(0)), (10, None));
+        assert_eq!(WaitingAlbum::default().ready(&vec![album("a"); 10], Timestamp(0)), (10, None));
         assert_eq!(
-            Waiting::default().ready(&[album("a"), (None, Some(7))], Timestamp(0)),
+            WaitingAlbum::default().ready(&[album("a"), (None, Some(7))], Timestamp(0)),
             (2, None)
         );
         assert_eq!(
-            Waiting::default().ready(&[album("a"), (None, Some(8))], Timestamp(0)).0,
+            WaitingAlbum::default().ready(&[album("a"), (None, Some(8))], Timestamp(0)).0,
             0,
             "an update of another chat does not complete it"
         );
         assert_eq!(
-            Waiting::default().ready(&[album("a"), album("b")], Timestamp(0)).0,
+            WaitingAlbum::default().ready(&[album("a"), album("b")], Timestamp(0)).0,
             1,
             "the first is complete, the second is not"
         );

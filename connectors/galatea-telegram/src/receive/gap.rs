@@ -4,7 +4,7 @@
 use galatea_core::{Gap, Timestamp};
 use std::time::Duration;
 
-/// How long Telegram keeps updates (Bot API, "Getting updates").
+/// Time for which Telegram keeps updates (Bot API, "Getting updates").
 const KEPT: Duration = Duration::from_secs(24 * 3600);
 /// A larger step does not count lost updates: after a week without updates Telegram chooses the
 /// next number at random (Bot API, Update.update_id). Telegram keeps 100,000 updates (tdlib,
@@ -41,8 +41,8 @@ pub(super) fn before(
     (away > KEPT).then(|| gap("it was away for longer than the 24 hours that Telegram keeps updates; what came before may be lost", None))
 }
 
-/// How far below the offset an update counts as repeated: two answers of the largest size (Bot API,
-/// getUpdates.limit).
+/// Distance below the offset at which an update counts as repeated: two answers of the largest size
+/// (Bot API, getUpdates.limit).
 const REPEATED: i64 = 200;
 /// Most answers in a row with nothing but repeated updates. One more means that the numbers
 /// restarted below the offset; keeping the offset would fetch the same updates forever.

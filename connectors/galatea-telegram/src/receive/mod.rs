@@ -15,38 +15,26 @@ use std::{
 };
 use teloxide::{
     payloads::AnswerCallbackQuery,
-    types::{AllowedUpdate, CallbackQueryId, Chat},
+    types::{CallbackQueryId, Chat},
 };
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    decode::{Decoded, Me, chat_sync, decode, raw::Item},
-    send::{api::Api, chat_state::ChatState},
+    decode::{Decoded, Me, chat_sync, decode, raw::RawUpdate},
+    send::{api::BotApi, chat_state::ChatState},
 };
 
-/// Kinds of updates to receive. Telegram sends reactions and member changes only if they are named
-/// (Bot API, getUpdates.allowed_updates).
-pub(crate) const ALLOWED: [AllowedUpdate; 8] = [
-    AllowedUpdate::Message,
-    AllowedUpdate::EditedMessage,
-    AllowedUpdate::ChannelPost,
-    AllowedUpdate::EditedChannelPost,
-    AllowedUpdate::CallbackQuery,
-    AllowedUpdate::MessageReaction,
-    AllowedUpdate::MyChatMember,
-    AllowedUpdate::ChatMember,
-];
 /// Most chats whose administrators are fetched at the same time.
 const SYNCS: usize = 2;
 /// Most groups remembered as synced. At this number all are forgotten and fetched again when
 /// needed.
 const MAX_KNOWN: usize = 100_000;
 
-/// What polling and webhook of one bot need to receive updates.
+/// Parts that polling and webhook of one bot need to receive updates.
 #[derive(Clone)]
-pub(crate) struct Intake {
-    pub(crate) api: Api,
+pub(crate) struct UpdateIntake {
+    pub(crate) api: BotApi,
     pub(crate) chat_state: Arc<ChatState>,
     pub(crate) me: Arc<Me>,
     pub(crate) gateway: Gateway,
@@ -65,9 +53,9 @@ pub(crate) struct Ready {
     lost: Vec<i64>,
 }
 
-impl Intake {
+impl UpdateIntake {
     pub(crate) fn new(
-        api: Api,
+        api: BotApi,
         chat_state: Arc<ChatState>,
         me: Arc<Me>,
         gateway: Gateway,
@@ -87,9 +75,9 @@ impl Intake {
 
     /// Decodes updates. It has no side effect, so updates that wait for the rest of an album may be
     /// decoded twice.
-    fn decode(&self, items: &[Item]) -> Vec<Decoded> {
+    fn decode(&self, items: &[RawUpdate]) -> Vec<Decoded> {
         let now = self.gateway.clock().now();
-        let read = |item: &Item| match &item.update {
+        let read = |item: &RawUpdate| match &item.update {
             // A panic must not stop the later updates, because Telegram would send this update
             // again and again.
             Some(update) => catch_unwind(AssertUnwindSafe(|| decode(update, &self.me, now)))
@@ -107,7 +95,7 @@ impl Intake {
 
     /// Does what need not wait for the store: records message numbers and forums, and acknowledges
     /// button presses.
-    fn prepare(&self, items: &[Item], decoded: Vec<Decoded>) -> Ready {
+    fn prepare(&self, items: &[RawUpdate], decoded: Vec<Decoded>) -> Ready {
         let mut ready = Ready {
             decoded: Vec::with_capacity(decoded.len()),
             renamed: Vec::new(),

@@ -4,9 +4,9 @@
 use galatea_core::{Batch, Cursor, Error, Gap, Result, Retry, StateKeeper, Timestamp};
 use std::time::Duration;
 
-use super::{Intake, album::Waiting, gap, trouble::Troubles};
+use super::{UpdateIntake, album::WaitingAlbum, gap, trouble::Troubles};
 use crate::{
-    decode::raw::{self, Answer, Item},
+    decode::raw::{self, ApiAnswer, RawUpdate},
     error::{self, Failure, codes},
     send::api::Fetched,
 };
@@ -16,7 +16,7 @@ pub(crate) const STREAM: &str = "updates";
 /// Key of the connector state that holds the time of the last poll, from which the length of an
 /// outage follows.
 const POLLED: &str = "polled";
-/// How often that time is stored.
+/// Pause between writes of that time.
 const NOTE: Duration = Duration::from_secs(3600);
 /// Most updates of one answer (Bot API, getUpdates.limit).
 const LIMIT: u8 = 100;
@@ -26,7 +26,7 @@ const LIMIT: u8 = 100;
 /// # Errors
 /// `Retry::Never` failures that need a person, such as a rejected token or another program's
 /// webhook, and failures to read the stored position. Everything else is retried here.
-pub(crate) async fn run(intake: Intake, hold: Duration, detail: &str) -> Result<()> {
+pub(crate) async fn run(intake: UpdateIntake, hold: Duration, detail: &str) -> Result<()> {
     let offset: Option<i64> =
         intake.gateway.cursor(STREAM).await?.and_then(|c| c.position.parse().ok());
     let polled = Polled::read(&intake).await?;
@@ -36,7 +36,7 @@ pub(crate) async fn run(intake: Intake, hold: Duration, detail: &str) -> Result<
         intake,
         offset,
         polled,
-        waiting: Waiting::default(),
+        waiting: WaitingAlbum::default(),
         limit: LIMIT,
         repeats: 0,
         behind: true,
@@ -86,24 +86,24 @@ pub(crate) async fn run(intake: Intake, hold: Duration, detail: &str) -> Result<
 
 /// State of the polling loop.
 struct Poll {
-    intake: Intake,
+    intake: UpdateIntake,
     /// The update number to request: the one after the last stored.
     offset: Option<i64>,
     polled: Polled,
-    waiting: Waiting,
-    /// How many updates to request; fewer while answers are too long.
+    waiting: WaitingAlbum,
+    /// Number of updates to request; fewer while answers are too long.
     limit: u8,
     /// Answers in a row with nothing but repeated updates; see [`gap::following`].
     repeats: u8,
-    /// Whether more updates may be pending at Telegram.
+    /// True if more updates may be pending at Telegram.
     behind: bool,
 }
 
 impl Poll {
     /// Stores the updates that can be stored now. Returns how long to wait before the next poll if
     /// an album may still grow.
-    async fn take(&mut self, answer: Answer) -> Result<Option<Duration>> {
-        let Answer { items, without_number } = answer;
+    async fn take(&mut self, answer: ApiAnswer) -> Result<Option<Duration>> {
+        let ApiAnswer { items, without_number } = answer;
         self.behind = items.len() + without_number >= usize::from(self.limit);
         self.limit = self.limit.saturating_mul(2).min(LIMIT);
         if items.is_empty() && without_number > 0 {
@@ -158,7 +158,7 @@ impl Poll {
     }
 
     /// Skips an update that cannot be read, and records it as a gap.
-    async fn skip(&mut self, item: &Item) -> Result<Option<Duration>> {
+    async fn skip(&mut self, item: &RawUpdate) -> Result<Option<Duration>> {
         let next = item.id.saturating_add(1);
         let prepared = self
             .intake
@@ -198,12 +198,12 @@ struct Polled {
 }
 
 impl Polled {
-    async fn read(intake: &Intake) -> Result<Self> {
+    async fn read(intake: &UpdateIntake) -> Result<Self> {
         Ok(Self { last: StateKeeper::new(POLLED).restore(&intake.gateway).await?.map(Timestamp) })
     }
 
     /// Stores the current time, at most once an hour.
-    async fn note(&mut self, intake: &Intake) -> Result<()> {
+    async fn note(&mut self, intake: &UpdateIntake) -> Result<()> {
         let now = intake.gateway.clock().now();
         if self.last.is_some_and(|last| now.since(last) < NOTE) {
             return Ok(());
@@ -214,7 +214,7 @@ impl Polled {
     }
 }
 
-/// Whether only a person can repair the error. A failure of the store is not final: Telegram keeps
+/// True if only a person can repair the error. A failure of the store is not final: Telegram keeps
 /// the updates until the store works again.
 fn is_final(error: &Error) -> bool {
     matches!(

@@ -3,7 +3,7 @@
 use galatea_core::{Backoff, Error, Health, Retry};
 use std::time::Duration;
 
-use super::Intake;
+use super::UpdateIntake;
 use crate::error::{CONFLICT_WAIT, codes};
 
 /// First pause; it doubles with each failure.
@@ -50,7 +50,7 @@ impl<'a> Troubles<'a> {
 
     /// Counts and reports a failure, and returns how long to wait. `reached` says whether a server
     /// answered.
-    pub(super) fn meet(&mut self, intake: &Intake, error: &Error, reached: bool) -> Duration {
+    pub(super) fn meet(&mut self, intake: &UpdateIntake, error: &Error, reached: bool) -> Duration {
         self.failures = if reached == self.reached { self.failures.saturating_add(1) } else { 1 };
         self.reached = reached;
         let pause = match (error.code(), error.retry()) {
@@ -71,7 +71,7 @@ impl<'a> Troubles<'a> {
     }
 
     /// Called after updates were received and stored; reports the recovery.
-    pub(super) fn over(&mut self, intake: &Intake) {
+    pub(super) fn over(&mut self, intake: &UpdateIntake) {
         self.failures = 0;
         if self.reported.take().is_some() {
             tracing::debug!("receiving updates from Telegram again");

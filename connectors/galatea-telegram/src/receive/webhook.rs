@@ -25,9 +25,9 @@ use subtle::ConstantTimeEq;
 use tokio::net::TcpListener;
 use url::Url;
 
-use super::Intake;
+use super::UpdateIntake;
 use crate::{
-    decode::raw::{self, Item},
+    decode::raw::{self, RawUpdate},
     error::codes,
 };
 
@@ -36,7 +36,7 @@ const SECRET_HEADER: &str = "x-telegram-bot-api-secret-token";
 /// Largest update that is decoded, in bytes. A message has 4,096 characters and up to 100 entities;
 /// quoted replies double that.
 const MAX_BODY: usize = 1 << 20;
-/// How much of a larger body is read, so that it can be answered with 200. If it were refused,
+/// Length of a larger body that is read, so that it can be answered with 200. If it were refused,
 /// Telegram would send it forever and block the updates behind it.
 const MAX_TAKEN: usize = 16 << 20;
 /// Timeout for reading a body. An update is a few packets.
@@ -44,7 +44,7 @@ const BODY: Duration = Duration::from_secs(15);
 
 #[derive(Clone)]
 struct Hook {
-    intake: Intake,
+    intake: UpdateIntake,
     secret: Arc<SecretString>,
     up: Arc<Health>,
     failing: Arc<AtomicBool>,
@@ -77,7 +77,7 @@ pub(crate) async fn bind(listen: SocketAddr) -> Result<TcpListener> {
 /// # Errors
 /// `Unavailable` if the listener fails.
 pub(crate) async fn serve(
-    intake: Intake,
+    intake: UpdateIntake,
     listener: TcpListener,
     address: &Url,
     secret: SecretString,
@@ -139,7 +139,7 @@ impl Hook {
         self.store(item).await.into_response()
     }
 
-    async fn store(&self, item: Item) -> StatusCode {
+    async fn store(&self, item: RawUpdate) -> StatusCode {
         let items = [item];
         let decoded = self.intake.decode(&items);
         let ready = self.intake.prepare(&items, decoded);
@@ -168,7 +168,7 @@ impl Hook {
 
 /// The content of the webhook file.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Kept {
+struct KeptWebhook {
     secret: Option<String>,
     url: Option<String>,
 }
@@ -176,7 +176,7 @@ struct Kept {
 /// The file in the account's folder that keeps our webhook's secret and address between runs.
 pub(crate) struct Keep {
     path: std::path::PathBuf,
-    kept: Kept,
+    kept: KeptWebhook,
 }
 
 impl Keep {
@@ -187,10 +187,10 @@ impl Keep {
     /// tells whose file it is.
     pub(crate) fn open(folder: &Path, data_dir: &Path, address: &str) -> Self {
         const FILE: &str = "webhook.json";
-        let read = |folder: &Path| -> Option<Kept> {
+        let read = |folder: &Path| -> Option<KeptWebhook> {
             serde_json::from_slice(&std::fs::read(folder.join(FILE)).ok()?).ok()
         };
-        let same = |kept: &Kept| {
+        let same = |kept: &KeptWebhook| {
             let url = kept.url.as_deref().and_then(|url| Url::parse(url).ok());
             url.is_some() && url == Url::parse(address).ok()
         };

@@ -13,10 +13,12 @@ use teloxide::{
 };
 use url::Url;
 
-use crate::receive::ALLOWED;
 use crate::{
     config::TelegramConfig,
-    decode::raw::{self, Answer},
+    decode::{
+        ALLOWED,
+        raw::{self, ApiAnswer},
+    },
     error::{Failure, Parameters, Refusal, codes},
 };
 use galatea_core::world::Role;
@@ -35,14 +37,14 @@ pub(crate) const MAX_DOWNLOAD: usize = 20 << 20;
 
 /// The result of a poll.
 pub(crate) enum Fetched {
-    Answer(Answer),
+    Answer(ApiAnswer),
     /// The beginning of an answer that was too long to read.
     TooLong(Bytes),
 }
 
 /// The Bot API client of one bot. Clones share the connection pool.
 #[derive(Clone)]
-pub(crate) struct Api {
+pub(crate) struct BotApi {
     http: HttpClient,
     clock: Arc<dyn Clock>,
     methods: Arc<SecretString>,
@@ -51,7 +53,7 @@ pub(crate) struct Api {
     origins: Arc<Origins>,
 }
 
-impl fmt::Debug for Api {
+impl fmt::Debug for BotApi {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Api").field("host", &self.host).finish_non_exhaustive()
     }
@@ -111,7 +113,7 @@ impl Webhook {
     }
 }
 
-impl Api {
+impl BotApi {
     /// Builds the client. Makes no network calls.
     ///
     /// # Errors
@@ -130,7 +132,7 @@ impl Api {
         })
     }
 
-    /// The same client with new connections.
+    /// This client with new connections.
     ///
     /// # Errors
     /// Those of [`HttpClient::new`].
@@ -257,7 +259,7 @@ impl Api {
     /// The administrators of a group or channel, with their roles.
     pub(crate) async fn administrators(&self, chat: &Chat) -> Result<Vec<(User, Role)>, Failure> {
         #[derive(Deserialize)]
-        struct Member {
+        struct BotMember {
             user: User,
             status: String,
         }
@@ -267,7 +269,7 @@ impl Api {
         let role = |status: &str| if status == "creator" { Role::Owner } else { Role::Admin };
         Ok(members
             .iter()
-            .filter_map(|m| Member::deserialize(m).ok())
+            .filter_map(|m| BotMember::deserialize(m).ok())
             .map(|m| (m.user, role(&m.status)))
             .collect())
     }

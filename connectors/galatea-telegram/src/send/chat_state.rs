@@ -23,27 +23,27 @@ const MAX_CHATS: usize = 100_000;
 /// State of all chats. Cheap to read and write from any task.
 #[derive(Debug, Default)]
 pub(crate) struct ChatState {
-    chats: DashMap<i64, Notes>,
+    chats: DashMap<i64, ChatNotes>,
     /// The newest message number in private chats and basic groups, which share one count per
     /// account (TDLib's common message box).
     shared: AtomicI32,
-    /// Whether Telegram may hold messages that were not fetched yet.
+    /// True if Telegram may hold messages that were not fetched yet.
     behind: watch::Sender<bool>,
     /// The bot's user name.
     handle: OnceLock<String>,
-    /// Where Telegram refused messages of the bot.
+    /// Places where Telegram refused messages of the bot.
     pub(crate) closed: Closed,
 }
 
 #[derive(Debug, Default)]
-struct Notes {
+struct ChatNotes {
     newest: i32,
     own: VecDeque<i32>,
     attempt: Option<(DeliveryId, i32)>,
     forum: bool,
 }
 
-/// Whether a chat numbers its messages separately, as supergroups and channels do (Bot API ids
+/// True if a chat numbers its messages separately, as supergroups and channels do (Bot API ids
 /// below -10^12).
 pub(super) fn counts_alone(chat: i64) -> bool {
     chat < -1_000_000_000_000
@@ -63,7 +63,7 @@ impl ChatState {
         self.handle.get().cloned()
     }
 
-    fn notes(&self, chat: i64) -> dashmap::mapref::one::RefMut<'_, i64, Notes> {
+    fn notes(&self, chat: i64) -> dashmap::mapref::one::RefMut<'_, i64, ChatNotes> {
         if self.chats.len() > MAX_CHATS {
             self.chats.retain(|_, notes| notes.forum || notes.attempt.is_some());
             if self.chats.len() > MAX_CHATS {
@@ -103,7 +103,7 @@ impl ChatState {
         }
     }
 
-    /// Whether the chat is known to have topics.
+    /// True if the chat is known to have topics.
     pub(crate) fn forum(&self, chat: i64) -> bool {
         self.chats.get(&chat).is_some_and(|n| n.forum)
     }
@@ -129,7 +129,7 @@ impl ChatState {
         if counts_alone(chat) { own } else { own.max(self.shared.load(Ordering::Relaxed)) }
     }
 
-    /// Whether this number is known to be a message of ours.
+    /// True if this number is known to be a message of ours.
     pub(crate) fn is_own(&self, chat: i64, message: i32) -> bool {
         self.chats.get(&chat).is_some_and(|n| n.own.contains(&message))
     }
@@ -139,7 +139,7 @@ impl ChatState {
         self.behind.send_if_modified(|was| std::mem::replace(was, behind) != behind);
     }
 
-    /// Whether messages may be pending at Telegram.
+    /// True if messages may be pending at Telegram.
     pub(super) fn is_behind(&self) -> bool {
         *self.behind.borrow()
     }

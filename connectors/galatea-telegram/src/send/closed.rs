@@ -6,7 +6,7 @@ use parking_lot::{Mutex, MutexGuard};
 use std::{collections::BTreeMap, time::Duration};
 use tokio::sync::watch;
 
-use crate::decode::place::{Target, room_id};
+use crate::decode::place::{ChatTarget, room_id};
 
 /// Most places remembered; the one that is tried again first makes room.
 const MAX: usize = 100;
@@ -18,12 +18,12 @@ const AGAIN: Duration = Duration::from_secs(600);
 /// The places, with the error for each.
 #[derive(Debug)]
 pub(crate) struct Closed {
-    places: Mutex<BTreeMap<(i64, Option<i32>), Place>>,
+    places: Mutex<BTreeMap<(i64, Option<i32>), ClosedRoom>>,
     changed: watch::Sender<u64>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct ClosedRoom {
     message: String,
     code: Option<&'static str>,
     fix: Option<String>,
@@ -39,11 +39,11 @@ impl Default for Closed {
 impl Closed {
     /// Records that Telegram refused a message. Only in groups: a person who blocked the bot and
     /// writes again has unblocked it.
-    pub(crate) fn refused(&self, target: Target, error: &Error, now: Timestamp) {
+    pub(crate) fn refused(&self, target: ChatTarget, error: &Error, now: Timestamp) {
         if error.kind() != ErrorKind::Forbidden || target.chat > 0 {
             return;
         }
-        let place = Place {
+        let place = ClosedRoom {
             message: error.message().to_owned(),
             code: error.code(),
             fix: error.fix().map(str::to_owned),
@@ -65,7 +65,7 @@ impl Closed {
     }
 
     /// Why nothing can be said there, as far as is known.
-    pub(crate) fn holds(&self, target: Target, now: Timestamp) -> Option<Error> {
+    pub(crate) fn holds(&self, target: ChatTarget, now: Timestamp) -> Option<Error> {
         let places = self.places();
         let place = places.get(&(target.chat, target.thread)).filter(|place| now < place.until)?;
         let mut error = Error::new(ErrorKind::Forbidden, place.message.clone())
@@ -80,7 +80,7 @@ impl Closed {
     }
 
     /// A message of the bot arrived there, or the topic was opened again.
-    pub(crate) fn opened(&self, target: Target) {
+    pub(crate) fn opened(&self, target: ChatTarget) {
         if self.places().remove(&(target.chat, target.thread)).is_some() {
             self.changed.send_modify(|n| *n += 1);
         }
@@ -116,7 +116,7 @@ impl Closed {
         self.changed.subscribe()
     }
 
-    fn places(&self) -> MutexGuard<'_, BTreeMap<(i64, Option<i32>), Place>> {
+    fn places(&self) -> MutexGuard<'_, BTreeMap<(i64, Option<i32>), ClosedRoom>> {
         self.places.lock()
     }
 }
@@ -127,8 +127,8 @@ mod tests {
 
     const NOW: Timestamp = Timestamp(1_000_000);
 
-    fn topic(chat: i64, thread: i32) -> Target {
-        Target { chat, thread: Some(thread) }
+    fn topic(chat: i64, thread: i32) -> ChatTarget {
+        ChatTarget { chat, thread: Some(thread) }
     }
 
     fn refusal() -> Error {
@@ -142,7 +142,7 @@ mod tests {
         let held = closed.holds(topic(-100, 7), NOW).unwrap();
         assert_eq!((held.kind(), held.fix()), (ErrorKind::Forbidden, Some("reopen it")));
         assert!(closed.holds(topic(-100, 8), NOW).is_none(), "another topic");
-        assert!(closed.holds(Target { chat: -100, thread: None }, NOW).is_none(), "General");
+        assert!(closed.holds(ChatTarget { chat: -100, thread: None }, NOW).is_none(), "General");
         assert!(closed.holds(topic(-100, 7), NOW.plus(AGAIN)).is_none(), "it is tried again");
         assert!(closed.summary().unwrap().contains("-100-7"));
         closed.opened(topic(-100, 7));
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn private_chats_and_other_failures_are_not_recorded_and_the_number_is_bounded() {
         let closed = Closed::default();
-        closed.refused(Target { chat: 5, thread: None }, &refusal(), NOW);
+        closed.refused(ChatTarget { chat: 5, thread: None }, &refusal(), NOW);
         closed.refused(topic(-100, 7), &Error::new(ErrorKind::Unavailable, "x"), NOW);
         assert_eq!(closed.summary(), None);
         for n in 0..200 {

@@ -10,10 +10,10 @@ use galatea_core::{
 use serde_json::{Value, json};
 use std::{collections::HashSet, time::Duration};
 
-use super::{TelegramSender, answered, api::Api, chat_state::counts_alone};
+use super::{TelegramSender, answered, api::BotApi, chat_state::counts_alone};
 use crate::{
-    decode::place::{Target, message_id, parse_message},
-    encode::Part,
+    decode::place::{ChatTarget, message_id, parse_message},
+    encode::BotCall,
     error::{Failure, codes},
 };
 
@@ -34,12 +34,12 @@ const IN_GROUPS: Reach = Reach { most: 20, margin: 5, at_once: 1 };
 /// 30 a second that are free (Bot API, "Broadcasting to users").
 const IN_PRIVATE: Reach = Reach { most: 100, margin: 25, at_once: 3 };
 
-/// How long to wait for pending updates, far below the timeout of an attempt, and the pause before
+/// Wait for pending updates, far below the timeout of an attempt, and the pause before
 /// the next attempt.
 const CATCHING_UP: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// What a probe of a message number shows.
+/// Result of a probe of a message number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Probe {
     Ours,
@@ -54,7 +54,7 @@ pub(super) async fn find(
     delivery: &Delivery,
     context: &ReadBackContext,
 ) -> Result<ReadBackResult> {
-    let part = Part::read(&delivery.body)?;
+    let part = BotCall::read(&delivery.body)?;
     if !part.method.posts() {
         // Edits, deletions and reactions are idempotent, so they can be repeated.
         return Ok(ReadBackResult::NotSent);
@@ -69,7 +69,7 @@ pub(super) async fn find(
         return Err(Error::new(ErrorKind::Conflict, "messages that wait at Telegram have to be received before an earlier send can be looked for")
             .with_retry(Retry::After(AGAIN)));
     }
-    let target = Target::parse(&delivery.address.remote)?;
+    let target = ChatTarget::parse(&delivery.address.remote)?;
     let floor =
         sender.chat_state.floor(delivery.id, target.chat).or_else(|| floor(context, &part, target));
     let Some(floor) = floor.filter(|_| !context.cut) else { return Ok(ReadBackResult::Unknown) };
@@ -77,7 +77,7 @@ pub(super) async fn find(
     let candidates = 1 + context
         .outcome_unknown
         .iter()
-        .filter(|room| Target::parse(room).is_ok_and(|t| t.chat == target.chat))
+        .filter(|room| ChatTarget::parse(room).is_ok_and(|t| t.chat == target.chat))
         .count();
     let strangers = match survey(sender, context, &part, target.chat, floor, candidates).await? {
         Survey::Whole(strangers) => strangers,
@@ -97,7 +97,7 @@ pub(super) async fn find(
 }
 
 /// A number that the message's own number must exceed.
-fn floor(context: &ReadBackContext, part: &Part, target: Target) -> Option<i32> {
+fn floor(context: &ReadBackContext, part: &BotCall, target: ChatTarget) -> Option<i32> {
     let known = numbers(context.received.iter().chain(&context.sent), target.chat).max();
     answered(part, target).max(known)
 }
@@ -134,7 +134,7 @@ enum Survey {
 async fn survey(
     sender: &TelegramSender,
     context: &ReadBackContext,
-    part: &Part,
+    part: &BotCall,
     chat: i64,
     floor: i32,
     wanted: usize,
@@ -147,7 +147,7 @@ async fn survey(
         let under_way = context
             .outcome_unknown
             .iter()
-            .filter(|room| Target::parse(room).is_ok_and(|t| !counts_alone(t.chat)))
+            .filter(|room| ChatTarget::parse(room).is_ok_and(|t| !counts_alone(t.chat)))
             .count();
         margin += under_way;
         most += 2 * under_way;
@@ -194,7 +194,7 @@ async fn survey(
     Ok(Survey::Cut)
 }
 
-async fn probe(api: &Api, part: &Part, chat: i64, id: i32) -> Result<Probe> {
+async fn probe(api: &BotApi, part: &BotCall, chat: i64, id: i32) -> Result<Probe> {
     let mut params = json!({ "chat_id": chat, "message_id": id });
     if let Some(markup) = part.params.get("reply_markup") {
         params["reply_markup"] = markup.clone();
@@ -208,7 +208,7 @@ async fn probe(api: &Api, part: &Part, chat: i64, id: i32) -> Result<Probe> {
 /// Handles a probe that changed something: the message is ours, but its buttons differed from this
 /// delivery's (they were removed, or Telegram stores them in another form). The text decides. Our
 /// message with another text is not the one sought.
-fn recognise(part: &Part, edited: &Value) -> Probe {
+fn recognise(part: &BotCall, edited: &Value) -> Probe {
     let words = |text: Option<&Value>, caption: Option<&Value>| {
         let found = text.or(caption).and_then(Value::as_str).unwrap_or_default();
         found.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn an_edit_that_succeeds_tells_by_the_words() {
-        let text = Part::read(&galatea_core::Encoded(
+        let text = BotCall::read(&galatea_core::Encoded(
             json!({"method": "sendMessage", "params": {"text": "yes  or\nno?"}}),
         ));
         let part = text.unwrap_or_else(|e| panic!("{e}"));

@@ -7,6 +7,7 @@ mod closed;
 mod files;
 mod find;
 mod refused_file;
+mod sender;
 mod speak;
 
 use async_trait::async_trait;
@@ -16,48 +17,27 @@ use galatea_core::{
     Address, Delivery, DeliveryId, Encoded, Error, ErrorKind, Media, Outgoing, Priority,
     ReadBackContext, ReadBackResult, Receipt, RemoteId, Result, SendHandler, SendPermit, Speak,
 };
-use serde::{Deserialize, de::IgnoredAny};
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::Path, sync::Arc};
 
 use crate::{
-    decode::place::{GENERAL_TOPIC, Target, message_id, parse_message, room_id},
-    encode::{self, Method, Part},
+    decode::place::{ChatTarget, GENERAL_TOPIC, message_id, parse_message, room_id},
+    encode::{self, BotCall, Method},
     error::{Failure, Refusal, codes},
 };
-use api::Api;
+use api::BotApi;
 use chat_state::ChatState;
+use sender::{PostedMessage, answered};
+
+pub(crate) use self::sender::TelegramSender;
 
 /// Most receipts kept in memory for read-back.
 const MAX_RECEIPTS: usize = 4096;
 
-/// The send handler of one bot.
-pub(crate) struct TelegramSender {
-    api: Api,
-    chat_state: Arc<ChatState>,
-    receipts: DashMap<DeliveryId, RemoteId>,
-    folder: PathBuf,
-}
-
-/// The fields of a posted message that are needed here. Decoding the whole object would cost too
-/// much at thousands of answers a second.
-#[derive(Deserialize)]
-struct Posted {
-    message_id: i32,
-    chat: ChatOnly,
-}
-
-#[derive(Deserialize)]
-struct ChatOnly {
-    id: i64,
-}
-
 impl TelegramSender {
     /// Builds the send handler. Attachments with `file:` addresses are read from `folder`.
-    pub(crate) fn new(api: Api, chat_state: Arc<ChatState>, folder: &Path) -> Self {
+    pub(crate) fn new(api: BotApi, chat_state: Arc<ChatState>, folder: &Path) -> Self {
         Self { api, chat_state, receipts: DashMap::new(), folder: folder.to_owned() }
     }
 
@@ -69,7 +49,7 @@ impl TelegramSender {
         self.api.download(id).await
     }
 
-    fn remember(&self, target: Target, ids: &[RemoteId], delivery: DeliveryId) {
+    fn remember(&self, target: ChatTarget, ids: &[RemoteId], delivery: DeliveryId) {
         for (chat, message) in ids.iter().filter_map(parse_message) {
             self.chat_state.posted(chat.unwrap_or(target.chat), message);
         }
@@ -84,13 +64,13 @@ impl TelegramSender {
 
     async fn attempt(
         &self,
-        part: &Part,
-        target: Target,
+        part: &BotCall,
+        target: ChatTarget,
         permit: &SendPermit,
     ) -> Result<Vec<RemoteId>, Failure> {
         let method = part.method.as_str();
         let params = &part.params;
-        let ids = |posted: &[Posted]| {
+        let ids = |posted: &[PostedMessage]| {
             posted.iter().map(|p| message_id(p.chat.id, p.message_id)).collect()
         };
         let own = || {
@@ -105,17 +85,17 @@ impl TelegramSender {
                 files::form(params, &part.files, &self.folder).await.map_err(Failure::Transport)?;
             return match part.method {
                 Method::SendMediaGroup => {
-                    self.api.upload::<Vec<Posted>>(method, form).await.map(|p| ids(&p))
+                    self.api.upload::<Vec<PostedMessage>>(method, form).await.map(|p| ids(&p))
                 }
-                _ => self.api.upload::<Posted>(method, form).await.map(|p| ids(&[p])),
+                _ => self.api.upload::<PostedMessage>(method, form).await.map(|p| ids(&[p])),
             };
         }
         match part.method {
             Method::SendMediaGroup => {
-                self.api.call::<Vec<Posted>>(method, params).await.map(|p| ids(&p))
+                self.api.call::<Vec<PostedMessage>>(method, params).await.map(|p| ids(&p))
             }
             m if m.posts() => {
-                self.api.call_with::<Posted>(method, params, permit).await.map(|p| ids(&[p]))
+                self.api.call_with::<PostedMessage>(method, params, permit).await.map(|p| ids(&[p]))
             }
             Method::EditMessageText | Method::EditMessageCaption => self
                 .api
@@ -128,8 +108,8 @@ impl TelegramSender {
 
     /// Sends a delivery, with the remedies for refusals.
     async fn send_part(&self, delivery: &Delivery, permit: &SendPermit) -> Result<Receipt> {
-        let mut part = Part::read(&delivery.body)?;
-        let mut target = Target::parse(&delivery.address.remote)?;
+        let mut part = BotCall::read(&delivery.body)?;
+        let mut target = ChatTarget::parse(&delivery.address.remote)?;
         let named = part.params.get("chat_id").and_then(Value::as_i64);
         if let Some(chat) = named {
             target.chat = chat;
@@ -159,7 +139,7 @@ impl TelegramSender {
             }
             if let Some(chat) = refusal.migrate_to.filter(|_| moved_to.is_none()) {
                 self.chat_state.moved(target.chat);
-                target = Target { chat, thread: None };
+                target = ChatTarget { chat, thread: None };
                 part.params.insert("chat_id".into(), json!(chat));
                 for field in ["message_thread_id", "reply_parameters"] {
                     part.params.remove(field);
@@ -204,13 +184,13 @@ impl SendHandler for TelegramSender {
     }
 
     fn barred(&self, at: &Address, _: &RemoteId) -> Option<Error> {
-        let target = Target::parse(&at.remote).ok()?;
+        let target = ChatTarget::parse(&at.remote).ok()?;
         self.chat_state.closed.holds(target, self.api.clock().now())
     }
 
     async fn send_with(&self, delivery: &Delivery, permit: &SendPermit) -> Result<Receipt> {
         let outcome = self.send_part(delivery, permit).await;
-        if let Ok(target) = Target::parse(&delivery.address.remote)
+        if let Ok(target) = ChatTarget::parse(&delivery.address.remote)
             && priority(&delivery.body) == Priority::Answer
         {
             match &outcome {
@@ -226,7 +206,7 @@ impl SendHandler for TelegramSender {
     }
 
     async fn may_speak(&self, at: &Address, person: &RemoteId) -> Result<Speak> {
-        let target = Target::parse(&at.remote)?;
+        let target = ChatTarget::parse(&at.remote)?;
         // An anonymous administrator writes as the group, so there is no person to look up.
         let Some(person) = person.as_str().parse().ok().filter(|person: &i64| *person > 0) else {
             return Ok(Speak::Unknown);
@@ -245,8 +225,8 @@ impl SendHandler for TelegramSender {
     }
 
     async fn typing(&self, at: &Address) -> Result<()> {
-        let target = Target::parse(&at.remote)?;
-        let mut part = Part::read(
+        let target = ChatTarget::parse(&at.remote)?;
+        let mut part = BotCall::read(
             &encode::encode(&Outgoing::Typing)?
                 .pop()
                 .ok_or_else(|| Error::unexpected("typing has no form"))?,
@@ -267,7 +247,7 @@ fn priority(body: &Encoded) -> Priority {
 }
 
 /// Adds chat, topic and reply to the parameters. Pure.
-fn address(part: &mut Part, target: Target, forum: bool) {
+fn address(part: &mut BotCall, target: ChatTarget, forum: bool) {
     part.params.insert("chat_id".into(), json!(target.chat));
     let thread = match part.method {
         Method::SendChatAction => target.thread.or(forum.then_some(GENERAL_TOPIC)),
@@ -285,20 +265,11 @@ fn address(part: &mut Part, target: Target, forum: bool) {
     }
 }
 
-/// The number of the message that the part answers, if it is in the same chat.
-fn answered(part: &Part, target: Target) -> Option<i32> {
-    part.reply_to
-        .as_ref()
-        .and_then(parse_message)
-        .filter(|(chat, _)| chat.is_none_or(|c| c == target.chat))
-        .map(|(_, message)| message)
-}
-
-/// What to do about a refusal.
+/// Remedy for a refusal.
 #[derive(Debug, PartialEq)]
 enum Remedy {
     /// Repeat the call with this change.
-    Change(Box<Part>),
+    Change(Box<BotCall>),
     /// The wanted state exists already.
     Done,
     /// No remedy; report the refusal.
@@ -307,7 +278,7 @@ enum Remedy {
 
 /// The remedy for a refusal that a client can handle itself. Each remedy removes its own cause, so
 /// none applies twice.
-fn remedy(part: &Part, refusal: &Refusal) -> Remedy {
+fn remedy(part: &BotCall, refusal: &Refusal) -> Remedy {
     let without = |field: &str| {
         let mut changed = part.clone();
         changed.params.remove(field);

@@ -1,10 +1,10 @@
-//! What is sent in place of a file that Telegram refuses: the file as a document, or a sentence with
+//! Replacement of a file that Telegram refuses: the file as a document, or a sentence with
 //! its description. The person who asked for it reads something in any case.
 
 use serde_json::{Value, json};
 
 use crate::{
-    encode::{Method, Part},
+    encode::{BotCall, Method},
     error::Refusal,
 };
 
@@ -23,7 +23,7 @@ const LONGEST: usize = 2_500;
 
 /// The call that replaces one whose file was refused. None for other refusals, and for files that
 /// are not uploaded: their addresses cannot be sent in another form. Pure.
-pub(super) fn replacement(part: &Part, refusal: &Refusal) -> Option<Part> {
+pub(super) fn replacement(part: &BotCall, refusal: &Refusal) -> Option<BotCall> {
     if part.files.is_empty() {
         return None;
     }
@@ -35,7 +35,7 @@ pub(super) fn replacement(part: &Part, refusal: &Refusal) -> Option<Part> {
     (is(&CHAT) || is(&FORM)).then(|| as_words(part))
 }
 
-fn as_document(part: &Part) -> Part {
+fn as_document(part: &BotCall) -> BotCall {
     let mut changed = part.clone();
     changed.method = Method::SendDocument;
     for file in &mut changed.files {
@@ -46,7 +46,7 @@ fn as_document(part: &Part) -> Part {
     changed
 }
 
-fn as_words(part: &Part) -> Part {
+fn as_words(part: &BotCall) -> BotCall {
     let kind = match part.method {
         Method::SendPhoto | Method::SendAnimation => "picture",
         Method::SendAudio | Method::SendVoice => "recording",
@@ -93,7 +93,7 @@ mod tests {
         Refusal { code: 400, description: words.into(), ..Refusal::default() }
     }
 
-    fn part(kind: MediaKind, mime: &str, url: &str) -> Part {
+    fn part(kind: MediaKind, mime: &str, url: &str) -> BotCall {
         let media = Media {
             content_type: kind,
             mime: Some(mime.into()),

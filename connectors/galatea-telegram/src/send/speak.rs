@@ -3,11 +3,11 @@
 use galatea_core::{Error, Result, Speak};
 use serde_json::{Value, json};
 
-use super::api::Api;
-use crate::{decode::place::Target, error::Failure};
+use super::api::BotApi;
+use crate::{decode::place::ChatTarget, error::Failure};
 
 /// Fetches the person's membership and, unless that decides, the chat's permissions.
-pub(super) async fn may_speak(api: &Api, target: Target, person: i64) -> Result<Speak> {
+pub(super) async fn may_speak(api: &BotApi, target: ChatTarget, person: i64) -> Result<Speak> {
     if target.chat > 0 {
         return Ok(if target.chat == person { Speak::Yes } else { Speak::No });
     }
@@ -37,7 +37,7 @@ fn unknown(failure: Failure, method: &'static str) -> Result<Speak> {
     }
 }
 
-/// What the person's own membership allows (Bot API, `ChatMember`).
+/// Rights by the person's own membership (Bot API, `ChatMember`).
 fn of_member(member: &Value) -> Speak {
     match member["status"].as_str() {
         Some("creator" | "administrator" | "member") => Speak::Yes,
@@ -51,7 +51,7 @@ fn of_member(member: &Value) -> Speak {
     }
 }
 
-/// What the chat allows. In a channel only administrators with the right to post may write; a group
+/// Rights by the chat. In a channel only administrators with the right to post may write; a group
 /// may allow only its administrators to write.
 fn in_chat(member: &Value, chat: &Value) -> Speak {
     let administers = member["status"] == "administrator";

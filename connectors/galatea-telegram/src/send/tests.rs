@@ -5,11 +5,11 @@ use galatea_core::Content;
 
 use super::*;
 
-fn part(outgoing: &Outgoing) -> Part {
+fn part(outgoing: &Outgoing) -> BotCall {
     encode::encode_parts(outgoing).unwrap().remove(0)
 }
 
-fn message(reply_to: Option<&str>) -> Part {
+fn message(reply_to: Option<&str>) -> BotCall {
     part(&Outgoing::Message {
         content: Content::text("**hi**"),
         reply_to: reply_to.map(|id| RemoteId(id.to_owned())),
@@ -20,8 +20,8 @@ fn refusal(description: &str) -> Refusal {
     Refusal { code: 400, description: description.to_owned(), ..Refusal::default() }
 }
 
-fn sent_to(mut part: Part, chat: i64, thread: Option<i32>, forum: bool) -> Part {
-    address(&mut part, Target { chat, thread }, forum);
+fn sent_to(mut part: BotCall, chat: i64, thread: Option<i32>, forum: bool) -> BotCall {
+    address(&mut part, ChatTarget { chat, thread }, forum);
     part
 }
 

@@ -13,5 +13,6 @@ mod poison;
 mod receiving;
 mod sending;
 mod starting;
+mod suite;
 mod support;
 mod webhook;

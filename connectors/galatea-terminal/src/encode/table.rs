@@ -78,7 +78,7 @@ fn closes(open: &str, line: &str) -> bool {
         && open.chars().next().is_some_and(|mark| text.chars().all(|c| c == mark))
 }
 
-/// Whether a line goes on with a table: not an empty one, and not the beginning of another block.
+/// True if a line goes on with a table: not an empty one, and not the beginning of another block.
 fn continues(line: &str) -> bool {
     let text = line.trim_start();
     let bullet = ["- ", "* ", "+ ", "> ", "# ", "## ", "### "];

@@ -18,10 +18,10 @@ pub(crate) fn broken(source: io::Error) -> Error {
         .with_source(source)
 }
 
-pub(crate) fn line_too_long() -> Error {
+pub(crate) fn line_too_long(limit: usize) -> Error {
     Error::invalid("a line is longer than the protocol allows")
         .with_code("GAL-TERM-LINE")
-        .with("limit", crate::frame::MAX_LINE)
+        .with("limit", limit)
 }
 
 pub(crate) fn not_a_frame(cause: &serde_json::Error) -> Error {
@@ -33,13 +33,13 @@ pub(crate) fn not_a_frame(cause: &serde_json::Error) -> Error {
         .with_fix("write one JSON object per line, as README.md of galatea-terminal describes")
 }
 
-pub(crate) fn wrong_version(theirs: u32) -> Error {
+pub(crate) fn wrong_version(ours: u32, theirs: u32) -> Error {
     Error::new(
         ErrorKind::Unsupported,
         "this galatea speaks another version of the terminal protocol",
     )
     .with_code("GAL-TERM-VERSION")
-    .with("ours", crate::frame::VERSION)
+    .with("ours", ours)
     .with("theirs", theirs)
     .with_fix(
         "use the same galatea for `start` and `chat`; restart the running one after an update",

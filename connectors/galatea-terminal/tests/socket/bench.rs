@@ -2,10 +2,10 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Address, AgentId, AgentIdentity, Batch, Connection, Connector, ConnectorConfig, ConnectorInfo,
-    Content, Cursor, Delivery, DeliveryId, Error, ErrorKind, Gap, Gateway, GatewayBackend, Health,
-    Host, IncomingEvent, MemoryId, Outgoing, Place, Received, RemoteId, Result, RoomId,
-    SendHandler, Settings, SystemClock, Timestamp, TurnId, WorldSync,
+    Address, AgentId, AgentIdentity, Batch, Connection, ConnectionIds, Connector, ConnectorConfig,
+    ConnectorInfo, Content, Cursor, Delivery, DeliveryId, Error, ErrorKind, Gap, Gateway,
+    GatewayBackend, Health, Host, IncomingEvent, MemoryId, Outgoing, Received, RemoteId, Result,
+    RoomId, SendHandler, Settings, SystemClock, Timestamp, TurnId, WorldSync,
 };
 use galatea_terminal::{Config, Heard, TerminalClient};
 use std::{
@@ -25,7 +25,7 @@ pub(crate) struct Recorder {
 
 #[async_trait]
 impl GatewayBackend for Recorder {
-    async fn ensure_connection(&self, _: &ConnectorInfo, _: &Connection) -> Result<Place> {
+    async fn ensure_connection(&self, _: &ConnectorInfo, _: &Connection) -> Result<ConnectionIds> {
         Err(Error::unexpected("receive does it"))
     }
     async fn ensure_connections(&self, _: &ConnectorInfo, _: WorldSync) -> Result<()> {

@@ -7,3 +7,4 @@ mod bench;
 mod conversation;
 mod hostile;
 mod life;
+mod suite;

@@ -1,26 +1,18 @@
 //! Settings of the X connector. Names and units (minutes) follow elizaOS.
 
-mod read;
+pub(crate) mod prices;
+pub(crate) mod read;
 #[cfg(test)]
 mod tests;
-mod variables;
+pub(crate) mod variables;
 
-use galatea_core::{
-    Account, BrowserLogin, Connector, ConnectorConfig, Encoder, Encoding, Error, ExposeSecret,
-    Host, KnownAccount, People, Result, SecretString, SendHandler, Settings, Source, Variable,
-    character::Explanation,
-};
+use galatea_core::{Account, Error, ExposeSecret, People, Result, SecretString};
 use galatea_http::Origins;
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 use url::Url;
 
-use crate::{
-    SCHEDULE,
-    connector::XConnector,
-    encode,
-    error::{self, codes},
-    send::{Prices, Usd},
-};
+use self::prices::{Prices, Usd};
+use crate::error::codes;
 
 /// Settings of one account.
 #[derive(Debug, Clone)]
@@ -203,15 +195,6 @@ impl XConfig {
         let name: String = galatea_core::ids::uuid_of(token).to_string().chars().take(8).collect();
         Ok(Some(Account(format!("{HASHED}{name}"))))
     }
-
-    /// Builds the connector; [`ConnectorConfig::build`] with the concrete type.
-    ///
-    /// # Errors
-    /// `Invalid` for a token without an account id, `Unexpected` when the HTTP client or the data
-    /// folder cannot be set up.
-    pub fn connector(self, host: &Host) -> Result<XConnector> {
-        XConnector::new(self, host)
-    }
 }
 
 impl Credentials {
@@ -231,50 +214,5 @@ impl Credentials {
         let plain = !rest.is_empty()
             && rest.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
         if digits && plain { Ok(Some(Account(id.to_owned()))) } else { Err(shape()) }
-    }
-}
-
-impl ConnectorConfig for XConfig {
-    const SOURCE: Source = crate::SOURCE;
-    const VARIABLES: &'static [Variable] = variables::ALL;
-    const PAGES: &'static [Explanation] = error::PAGES;
-
-    fn from_settings(settings: &Settings) -> Result<Option<Self>> {
-        read::read(settings)
-    }
-
-    /// Translates elizaOS's list of people into the runtime gate's setting. The gate applies it
-    /// before it asks a model, and records that it did.
-    fn policy(settings: &Settings) -> Result<Vec<(&'static str, String)>> {
-        let users = read::target_users(settings)?;
-        Ok(if users.is_empty() {
-            Vec::new()
-        } else {
-            vec![("X_TARGET_USERS", format!("{users},@{SCHEDULE}"))]
-        })
-    }
-
-    fn is_person_id(text: &str) -> bool {
-        galatea_core::people::is_number(text)
-    }
-
-    fn encoder(
-        settings: &Settings,
-        account: &KnownAccount,
-    ) -> Result<Option<Arc<dyn SendHandler>>> {
-        let (tier, notices) = read::for_encoding(settings)?;
-        let encoding = Encoding {
-            encode: Box::new(move |outgoing| encode::encode(outgoing, tier, notices)),
-            awaits: |_| false,
-        };
-        Ok(Some(Arc::new(Encoder::new(account, encoding))))
-    }
-
-    fn build(self, host: &Host) -> Result<Arc<dyn Connector>> {
-        Ok(Arc::new(self.connector(host)?))
-    }
-
-    fn login(self, host: &Host) -> Result<Option<Box<dyn BrowserLogin>>> {
-        XConnector::login(&self, host)
     }
 }

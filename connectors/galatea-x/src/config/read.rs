@@ -17,7 +17,7 @@ const FASTEST: Duration = Duration::from_secs(3);
 /// Longest accepted interval, in minutes: 30 days.
 const LONGEST: f64 = 30.0 * 24.0 * 60.0;
 
-/// Where the settings were set that errors are about.
+/// Places of the settings that errors are about.
 fn origins(settings: &Settings, credentials: &Credentials) -> Origins {
     let keys = match credentials {
         Credentials::OAuth1 { .. } => &v::TOKEN,
@@ -42,7 +42,7 @@ fn origins(settings: &Settings, credentials: &Credentials) -> Origins {
 }
 
 /// Reads the settings; `None` when no account is configured.
-pub(super) fn read(settings: &Settings) -> Result<Option<XConfig>> {
+pub(crate) fn read(settings: &Settings) -> Result<Option<XConfig>> {
     let Some(credentials) = credentials(settings)? else { return Ok(None) };
     let origins = origins(settings, &credentials);
     let mut config = XConfig { origins, ..XConfig::new(credentials) };
@@ -87,7 +87,7 @@ pub(super) fn read(settings: &Settings) -> Result<Option<XConfig>> {
 
 /// The settings that decide how messages are encoded: the account's tier, and whether failure
 /// notices are shown.
-pub(super) fn for_encoding(settings: &Settings) -> Result<(Tier, bool)> {
+pub(crate) fn for_encoding(settings: &Settings) -> Result<(Tier, bool)> {
     let tier =
         match settings.text(&v::TIER).unwrap_or_default().trim().to_ascii_lowercase().as_str() {
             "self-serve" => Tier::SelfServe,
@@ -103,7 +103,7 @@ pub(super) fn for_encoding(settings: &Settings) -> Result<(Tier, bool)> {
 
 /// The people the agent answers; an empty list means everyone. elizaOS lists handles without `@`;
 /// an entry of digits only is an id.
-pub(super) fn target_users(settings: &Settings) -> Result<People> {
+pub(crate) fn target_users(settings: &Settings) -> Result<People> {
     let listed = settings.list(&v::TARGET_USERS)?.unwrap_or_default();
     if listed.iter().any(|name| name.trim().trim_start_matches('@') == "*") {
         return Ok(People::default());

@@ -1,6 +1,7 @@
 //! Tests of reading the settings.
 
 use super::*;
+use galatea_core::{ConnectorConfig, Settings};
 
 const KEYS: [(&str, &str); 4] = [
     ("TWITTER_API_KEY", "canarykey"),

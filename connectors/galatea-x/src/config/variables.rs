@@ -100,7 +100,7 @@ pub(super) const PRICES: Variable =
     Variable::new("TWITTER_PRICES", "US dollars per call kind, where they differ from X's list")
         .or("mention=0.001,read=0.005,user=0.010,post=0.015,link=0.200,reply=0.010");
 
-pub(super) const ALL: &[Variable] = &[
+pub(crate) const ALL: &[Variable] = &[
     API_KEY,
     API_SECRET,
     TOKEN,

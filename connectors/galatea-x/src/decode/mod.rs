@@ -2,6 +2,7 @@
 
 mod media;
 pub(crate) mod raw;
+pub(crate) mod request;
 pub(crate) mod snowflake;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,8 @@ use twitter_v2::data::{ReferencedTweetKind, User};
 use url::Url;
 
 use raw::{Includes, Post};
+
+pub(crate) use self::snowflake::number;
 
 /// The connector's own account on X.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,13 +40,6 @@ impl Me {
 /// The numeric id of a post; `None` if `id` is not one.
 pub(crate) fn post_id(id: &RemoteId) -> Option<u64> {
     number(id.as_str())
-}
-
-/// Parses a number as X writes ids: digits only, at most 19 (X API, id pattern).
-pub(crate) fn number(text: &str) -> Option<u64> {
-    (!text.is_empty() && text.len() <= 19 && text.bytes().all(|b| b.is_ascii_digit()))
-        .then(|| text.parse().ok())
-        .flatten()
 }
 
 /// Decodes one post into one message. `None` for a repost, which has no content of its own, and for

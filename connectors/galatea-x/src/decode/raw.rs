@@ -6,11 +6,11 @@ use serde_json::{Map, Value};
 use std::collections::HashMap;
 use twitter_v2::data::{FullTextEntities, Media, Tweet, User};
 
-use super::number;
+use crate::decode::snowflake::number;
 
-/// One page of a timeline.
+/// A page of a timeline.
 #[derive(Debug, Default)]
-pub(crate) struct Page {
+pub(crate) struct PostPage {
     /// Posts, newest first as X sends them.
     pub(crate) posts: Vec<Post>,
     /// The users, posts and media that the posts refer to.
@@ -21,7 +21,7 @@ pub(crate) struct Page {
     pub(crate) unreadable: Vec<Option<u64>>,
 }
 
-/// One post.
+/// A post.
 #[derive(Debug, Clone)]
 pub(crate) struct Post {
     /// The fields that twitter-v2 supports.
@@ -62,9 +62,9 @@ impl Includes {
 }
 
 /// Reads a page; `data` may be a list, one post, or missing.
-pub(crate) fn page(body: Value) -> Page {
-    let Value::Object(mut body) = body else { return Page::default() };
-    let mut page = Page {
+pub(crate) fn page(body: Value) -> PostPage {
+    let Value::Object(mut body) = body else { return PostPage::default() };
+    let mut page = PostPage {
         next: body
             .get("meta")
             .and_then(|m| m.get("next_token"))

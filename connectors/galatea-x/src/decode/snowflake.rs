@@ -8,7 +8,7 @@ use std::time::Duration;
 const EPOCH: i64 = 1_288_834_974_657;
 const SHIFT: u32 = 22;
 
-/// When a post was made.
+/// Time of a post.
 pub(crate) fn made_at(id: u64) -> Timestamp {
     // 42 bits of milliseconds always fit.
     Timestamp(EPOCH + i64::try_from(id >> SHIFT).unwrap_or(i64::MAX - EPOCH))
@@ -23,6 +23,13 @@ pub(crate) fn first_at(at: Timestamp) -> u64 {
 pub(crate) fn earlier(id: u64, by: Duration) -> u64 {
     let by = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
     first_at(Timestamp(made_at(id).0.saturating_sub(by)))
+}
+
+/// Parses a number as X writes ids: digits only, at most 19 (X API, id pattern).
+pub(crate) fn number(text: &str) -> Option<u64> {
+    (!text.is_empty() && text.len() <= 19 && text.bytes().all(|b| b.is_ascii_digit()))
+        .then(|| text.parse().ok())
+        .flatten()
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ fn unescape(text: &str) -> String {
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }
 
-/// Whether two texts are the same. Ignores white space, Unicode composition, and the scheme that X
+/// True if two texts are the same. Ignores white space, Unicode composition, and the scheme that X
 /// adds to a bare name (`example.com`, `README.md`).
 pub(crate) fn same(one: &str, other: &str) -> bool {
     use unicode_normalization::UnicodeNormalization;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::weigh::{LINK, cluster};
+use crate::encode::grapheme::{LINK, cluster};
 
 /// A link, or text that X may treat as one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +82,7 @@ fn host_char(c: char) -> bool {
     c.is_alphanumeric() || c == '-' || c == '.'
 }
 
-/// Whether X certainly treats this whole range as a link, including any `@` in its path, so that it
+/// True if X certainly treats this whole range as a link, including any `@` in its path, so that it
 /// notifies no account.
 pub(super) fn swallows_at(text: &str, range: &Range<usize>) -> bool {
     let link = &text[range.clone()];
@@ -97,7 +97,7 @@ pub(super) fn swallows_at(text: &str, range: &Range<usize>) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'_' | b'.' | b'@' | b'-'))
 }
 
-/// Whether the character before `at` permits a link. Letters, `@`, `$`, `#` and `.` prevent one
+/// True if the character before `at` permits a link. Letters, `@`, `$`, `#` and `.` prevent one
 /// (twitter-text, `validUrlPrecedingChars`).
 fn free(text: &str, at: usize) -> bool {
     text[..at]
@@ -167,7 +167,7 @@ fn tail(rest: &str) -> usize {
     seen.len()
 }
 
-/// Whether X certainly counts the whole tail as part of the link. With less common characters the
+/// True if X certainly counts the whole tail as part of the link. With less common characters the
 /// link may end earlier, and the rest has its own weight.
 fn plain_tail(tail: &str) -> bool {
     let Some(path) = tail.strip_prefix('/') else { return tail.is_empty() };

@@ -38,7 +38,7 @@ pub(crate) enum Category {
 }
 
 impl Category {
-    /// As the API writes it.
+    /// The post as the API writes it.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Image => "tweet_image",

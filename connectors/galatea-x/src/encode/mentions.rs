@@ -57,7 +57,7 @@ fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// Whether the sign follows a letter, which prevents a mention (twitter-text,
+/// True if the sign follows a letter, which prevents a mention (twitter-text,
 /// `validMentionPrecedingChars`). `RT` is the exception.
 fn is_inside_word(before: &str) -> bool {
     let word = &before[before

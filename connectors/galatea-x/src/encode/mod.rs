@@ -1,6 +1,7 @@
 //! Encodes outgoing messages as calls of the X API; each part of a message is one post. Pure: the
 //! same input gives the same result, and there is no I/O.
 
+mod grapheme;
 mod links;
 mod media;
 pub(crate) mod mentions;
@@ -16,7 +17,11 @@ use galatea_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{config::Tier, decode::post_id, error::codes, receive::posts};
+use crate::{
+    config::Tier,
+    decode::{post_id, request},
+    error::codes,
+};
 pub(crate) use media::Upload;
 pub use weigh::weight;
 pub(crate) use weigh::{MAX_WEIGHT, has_link};
@@ -125,7 +130,7 @@ fn number(id: &RemoteId) -> Result<String> {
 
 fn message(content: &Content, reply_to: Option<&RemoteId>) -> Result<Vec<Part>> {
     // A failure notice is sent only in reply to a person, never as an original post.
-    if is_notice(content) && reply_to.is_some_and(posts::is_request) {
+    if is_notice(content) && reply_to.is_some_and(request::is_request) {
         return Ok(Vec::new());
     }
     let mut text = plain::plain(&content.text);

@@ -5,7 +5,7 @@ use galatea_core::markdown::is_arithmetic;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::collections::HashSet;
 
-use super::table::Table;
+use super::table::TableList;
 
 /// Renders CommonMark with tables as plain text: bullets for lists, `> ` for quotations, addresses
 /// in parentheses after the words of a link, `head: cell` lines for the rows of a table.
@@ -69,8 +69,8 @@ struct Plain {
     quotes: usize,
     code: bool,
     links: Vec<(usize, String)>,
-    table: Option<Table>,
-    /// Where the cell being read begins.
+    table: Option<TableList>,
+    /// Start of the cell being read.
     cell: usize,
 }
 
@@ -133,7 +133,7 @@ impl Plain {
             }
             Tag::Table(_) => {
                 self.block();
-                self.table = Some(Table::default());
+                self.table = Some(TableList::default());
             }
             Tag::TableRow => {
                 if let Some(table) = &mut self.table {

@@ -1,7 +1,7 @@
 //! Splits a text into parts that fit one post each. Only white space around the cuts is lost, which
 //! X would remove anyway.
 
-use super::weigh::{MAX_WEIGHT, Piece, pieces, weight};
+use super::weigh::{MAX_WEIGHT, TextPiece, pieces, weight};
 use unicode_normalization::UnicodeNormalization;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -37,7 +37,7 @@ pub(super) fn split(text: &str) -> Vec<String> {
     parts
 }
 
-fn slice<'a>(text: &'a str, pieces: &[Piece], first: usize, end: usize) -> &'a str {
+fn slice<'a>(text: &'a str, pieces: &[TextPiece], first: usize, end: usize) -> &'a str {
     let from = pieces.get(first).map_or(text.len(), |piece| piece.range.start);
     let to =
         end.checked_sub(1).and_then(|last| pieces.get(last)).map_or(from, |piece| piece.range.end);
@@ -45,7 +45,7 @@ fn slice<'a>(text: &'a str, pieces: &[Piece], first: usize, end: usize) -> &'a s
 }
 
 /// Index of the piece before which to cut; at least one piece comes before it.
-fn cut(text: &str, pieces: &[Piece], first: usize) -> usize {
+fn cut(text: &str, pieces: &[TextPiece], first: usize) -> usize {
     let mut used = 0;
     let mut window = first;
     while let Some(piece) = pieces.get(window) {
@@ -72,7 +72,7 @@ fn cut(text: &str, pieces: &[Piece], first: usize) -> usize {
 }
 
 /// Rank of a cut before piece `at`, higher is better; `None` inside a word.
-fn rank(text: &str, pieces: &[Piece], at: usize) -> Option<u8> {
+fn rank(text: &str, pieces: &[TextPiece], at: usize) -> Option<u8> {
     let before = pieces.get(at.checked_sub(1)?)?;
     let last = &text[before.range.clone()];
     if matches!(last, "。" | "！" | "？") {
@@ -93,7 +93,7 @@ fn rank(text: &str, pieces: &[Piece], at: usize) -> Option<u8> {
     Some(if sentence { 2 } else { 1 })
 }
 
-fn is_space(text: &str, piece: &Piece) -> bool {
+fn is_space(text: &str, piece: &TextPiece) -> bool {
     text[piece.range.clone()].chars().all(char::is_whitespace)
 }
 

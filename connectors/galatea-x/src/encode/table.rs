@@ -3,12 +3,12 @@
 
 /// A table under construction.
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(super) struct TableList {
     head: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl TableList {
     /// Begins a row below the head.
     pub(super) fn row(&mut self) {
         self.rows.push(Vec::new());

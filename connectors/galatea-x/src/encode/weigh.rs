@@ -5,18 +5,16 @@ use std::ops::Range;
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::links::links;
+use super::{
+    grapheme::{LINK, cluster, point},
+    links::links,
+};
 
 /// Largest weight of a post (twitter-text config v3, `maxWeightedTweetLength`).
 pub(crate) const MAX_WEIGHT: usize = 280;
-/// Weight of a link of any length (config v3, `transformedURLLength`).
-pub(crate) const LINK: usize = 23;
-/// Code points of weight one (config v3, `ranges`); all others weigh two.
-const LIGHT: [Range<u32>; 4] = [0..4352, 8192..8206, 8208..8224, 8242..8248];
-
 /// A piece of text that is not cut: a link, or one user-perceived character.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct TextPiece {
     /// Byte range in the text.
     pub(super) range: Range<usize>,
     /// Its weight.
@@ -33,7 +31,7 @@ pub fn weight(text: &str) -> usize {
     }
 }
 
-/// Whether X may turn a part of the text into a link.
+/// True if X may turn a part of the text into a link.
 pub(crate) fn has_link(text: &str) -> bool {
     if is_nfc(text) {
         !links(text).is_empty()
@@ -43,14 +41,14 @@ pub(crate) fn has_link(text: &str) -> bool {
 }
 
 /// Divides a text into links and characters. The weights are X's only if `text` is in NFC.
-pub(super) fn pieces(text: &str) -> Vec<Piece> {
+pub(super) fn pieces(text: &str) -> Vec<TextPiece> {
     let mut pieces = Vec::with_capacity(text.len());
     let mut start = 0;
     for link in links(text) {
         characters(text, start..link.range.start, &mut pieces);
         start = link.range.end;
         if link.weight <= MAX_WEIGHT {
-            pieces.push(Piece { range: link.range, weight: link.weight });
+            pieces.push(TextPiece { range: link.range, weight: link.weight });
             continue;
         }
         // The heaviest reading does not fit into a post, so the text may be cut anywhere, and each
@@ -67,7 +65,7 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
     pieces
 }
 
-fn characters(text: &str, range: Range<usize>, pieces: &mut Vec<Piece>) {
+fn characters(text: &str, range: Range<usize>, pieces: &mut Vec<TextPiece>) {
     let from = range.start;
     let mut joined = false;
     for (at, seen) in text[range].grapheme_indices(true) {
@@ -75,23 +73,8 @@ fn characters(text: &str, range: Range<usize>, pieces: &mut Vec<Piece>) {
         // one by one.
         let weight = if joined { seen.chars().map(point).sum() } else { cluster(seen) };
         joined = seen.ends_with('\u{200D}');
-        pieces.push(Piece { range: from + at..from + at + seen.len(), weight });
+        pieces.push(TextPiece { range: from + at..from + at + seen.len(), weight });
     }
-}
-
-/// The weight of one grapheme. An emoji weighs two, whatever its number of code points.
-pub(super) fn cluster(seen: &str) -> usize {
-    if seen.is_ascii() {
-        return seen.len();
-    }
-    let sum = seen.chars().map(point).sum();
-    // X counts emoji outside the recommended sequences by code point.
-    let keycap = !seen.starts_with(|c: char| c.is_ascii()) || seen.ends_with('\u{20E3}');
-    if sum > 2 && keycap && emojis::get(seen).is_some() { 2 } else { sum }
-}
-
-fn point(c: char) -> usize {
-    if LIGHT.iter().any(|range| range.contains(&u32::from(c))) { 1 } else { 2 }
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub(crate) struct Problem {
     pub(crate) reason: String,
     /// Time until the limit is lifted.
     pub(crate) reset: Option<Duration>,
-    /// How far this machine's clock is off, in seconds, when the answer carries a `date`.
+    /// Error of this machine's clock, in seconds, when the answer carries a `date`.
     pub(crate) skew: Option<i64>,
 }
 

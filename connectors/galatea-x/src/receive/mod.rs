@@ -16,9 +16,9 @@ use crate::{
     send::{api::Api, journal::Journal},
 };
 
-/// What both receiving tasks of one account share.
+/// Parts that both receiving tasks of one account share.
 #[derive(Clone)]
-pub(crate) struct Intake {
+pub(crate) struct PostIntake {
     pub(crate) api: Arc<Api>,
     pub(crate) config: Arc<XConfig>,
     pub(crate) journal: Arc<Journal>,
@@ -28,7 +28,7 @@ pub(crate) struct Intake {
     reported: Arc<Mutex<Option<Health>>>,
 }
 
-impl Intake {
+impl PostIntake {
     pub(crate) fn new(
         api: Arc<Api>,
         config: Arc<XConfig>,
@@ -101,7 +101,7 @@ fn detail(me: &Me, config: &XConfig) -> String {
     format!("{name}, {reading}{posting}{dry}")
 }
 
-/// Whether only the owner can fix this error.
+/// True if only the owner can fix this error.
 fn is_final(error: &Error) -> bool {
     error.retry() == Retry::Never
         && matches!(

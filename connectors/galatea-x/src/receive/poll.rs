@@ -9,12 +9,12 @@ use std::{
     time::Duration,
 };
 
-use super::{Intake, is_final, pace::Pace};
+use super::{PostIntake, is_final, pace::Pace};
 use crate::{
     decode::{
-        decode, number,
+        decode,
         raw::{Includes, Post},
-        snowflake::{earlier, first_at, made_at},
+        snowflake::{earlier, first_at, made_at, number},
     },
     error::codes,
     send::{calls, summons},
@@ -48,7 +48,7 @@ const NAMED: usize = 10;
 /// # Errors
 /// Errors that only the owner can fix: refused keys, an app that is not enrolled. All other errors
 /// are retried here.
-pub(crate) async fn run(intake: Intake) -> Result<()> {
+pub(crate) async fn run(intake: PostIntake) -> Result<()> {
     if !intake.config.replies {
         intake.going();
         intake.stop.cancelled().await;
@@ -91,7 +91,7 @@ struct Look {
 
 impl Look {
     /// Reads and stores all new mentions once; returns their number.
-    async fn once(&mut self, intake: &Intake) -> Result<usize> {
+    async fn once(&mut self, intake: &PostIntake) -> Result<usize> {
         if let Some(error) = intake.api.budget.exhausted() {
             return Err(error);
         }
@@ -163,7 +163,7 @@ impl Look {
 
     /// Reads every page of new mentions and returns them oldest first. Newer mentions must not be
     /// stored before older ones, so no page is stored before the last one is read.
-    async fn fetch(&self, intake: &Intake, since: u64) -> Result<FetchedMentions> {
+    async fn fetch(&self, intake: &PostIntake, since: u64) -> Result<FetchedMentions> {
         let mut found = FetchedMentions::default();
         let (mut token, mut listed, mut most) = (None::<String>, 0, 0);
         for turned in 0.. {
@@ -233,7 +233,7 @@ struct FetchedMentions {
     cut: Option<String>,
 }
 
-fn take(intake: &Intake, post: &Post, includes: &Includes) -> Option<Incoming> {
+fn take(intake: &PostIntake, post: &Post, includes: &Includes) -> Option<Incoming> {
     let id = post.tweet.id.as_u64();
     // A post that makes the decoder panic must not block later ones: every poll would return it
     // again.

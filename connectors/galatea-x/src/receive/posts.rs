@@ -10,11 +10,11 @@ use galatea_core::{
 use rand::RngExt;
 use std::time::Duration;
 
-use super::Intake;
+use super::PostIntake;
 use crate::{
     SCHEDULE,
     config::{Posting, Quiet},
-    decode::Me,
+    decode::{Me, request::REQUEST},
 };
 
 /// Name of the stream. Its cursor holds when the last post was requested and when the next one is
@@ -23,21 +23,19 @@ pub(crate) const STREAM: &str = "posts";
 /// Longest single sleep. The due time is checked again after it, since the clock may be set and the
 /// machine may be suspended.
 const NAP: Duration = Duration::from_secs(300);
-/// Prefix of the ids of requests; ids of posts are numbers.
-const REQUEST: &str = "post-";
 const HOUR: i64 = 3600 * 1000;
 
 const PROMPT: &str = "Write your next original post for your feed on X. One thought of your own that stands by itself, at most 280 characters, \
 about something else and in other words than your recent posts here. Answer with the post alone.";
 
-/// When the last post was requested, and when the next one is due.
+/// Times of the last requested post and of the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Plan {
+struct PostPlan {
     last: Option<Timestamp>,
     due: Timestamp,
 }
 
-impl Plan {
+impl PostPlan {
     fn read(position: &str) -> Option<Self> {
         let (last, due) = position.split_once(':')?;
         Some(Self { last: last.parse().ok().map(Timestamp), due: Timestamp(due.parse().ok()?) })
@@ -88,13 +86,13 @@ fn after_quiet(at: Timestamp, quiet: Option<Quiet>) -> Timestamp {
 ///
 /// # Errors
 /// Errors of the store; the connector is restarted then.
-pub(crate) async fn run(intake: Intake) -> Result<()> {
+pub(crate) async fn run(intake: PostIntake) -> Result<()> {
     let Some(posting) = intake.config.posting else {
         intake.stop.cancelled().await;
         return Ok(());
     };
-    let stored = intake.gateway.cursor(STREAM).await?.and_then(|c| Plan::read(&c.position));
-    let mut plan = Plan::at_start(stored, &posting, intake.gateway.clock().now(), share());
+    let stored = intake.gateway.cursor(STREAM).await?.and_then(|c| PostPlan::read(&c.position));
+    let mut plan = PostPlan::at_start(stored, &posting, intake.gateway.clock().now(), share());
     if stored != Some(plan) {
         intake.gateway.receive(Batch { cursor: Some(cursor(plan)), ..Batch::default() }).await?;
     }
@@ -119,7 +117,7 @@ pub(crate) async fn run(intake: Intake) -> Result<()> {
             }
             continue;
         }
-        let next = Plan::after(now, &posting, share());
+        let next = PostPlan::after(now, &posting, share());
         intake
             .gateway
             .receive(Batch {
@@ -136,13 +134,8 @@ fn share() -> f64 {
     rand::rng().random::<f64>()
 }
 
-fn cursor(plan: Plan) -> Cursor {
+fn cursor(plan: PostPlan) -> Cursor {
     Cursor { stream: STREAM.to_owned(), position: plan.write() }
-}
-
-/// Whether this message id belongs to a request of the schedule.
-pub(crate) fn is_request(id: &RemoteId) -> bool {
-    id.as_str().starts_with(REQUEST)
 }
 
 /// The request for a post: a command from the schedule's Entity in the agent's own feed.
@@ -191,28 +184,28 @@ mod tests {
     #[test]
     fn plans_survive_being_stored() {
         for plan in [
-            Plan { last: None, due: Timestamp(7) },
-            Plan { last: Some(Timestamp(3)), due: Timestamp(9) },
+            PostPlan { last: None, due: Timestamp(7) },
+            PostPlan { last: Some(Timestamp(3)), due: Timestamp(9) },
         ] {
-            assert_eq!(Plan::read(&plan.write()), Some(plan));
+            assert_eq!(PostPlan::read(&plan.write()), Some(plan));
         }
-        assert!(Plan::read("x").is_none() && Plan::read("1:x").is_none());
+        assert!(PostPlan::read("x").is_none() && PostPlan::read("1:x").is_none());
     }
 
     #[test]
     fn a_start_keeps_what_was_planned_and_does_not_post_each_time() {
         let now = Timestamp(1_000_000_000);
-        let stored = Plan { last: Some(Timestamp(now.0 - 60_000)), due: now.plus(MINUTE) };
+        let stored = PostPlan { last: Some(Timestamp(now.0 - 60_000)), due: now.plus(MINUTE) };
         assert_eq!(
-            Plan::at_start(Some(stored), &posting(true), now, 0.5),
+            PostPlan::at_start(Some(stored), &posting(true), now, 0.5),
             stored,
             "posted a minute ago"
         );
-        assert_eq!(Plan::at_start(None, &posting(true), now, 0.5).due, now);
-        assert_eq!(Plan::at_start(None, &posting(false), now, 0.5).due, now.plus(120 * MINUTE));
-        let far = Plan { last: None, due: now.plus(9000 * MINUTE) };
+        assert_eq!(PostPlan::at_start(None, &posting(true), now, 0.5).due, now);
+        assert_eq!(PostPlan::at_start(None, &posting(false), now, 0.5).due, now.plus(120 * MINUTE));
+        let far = PostPlan { last: None, due: now.plus(9000 * MINUTE) };
         assert_eq!(
-            Plan::at_start(Some(far), &posting(false), now, 0.5).due,
+            PostPlan::at_start(Some(far), &posting(false), now, 0.5).due,
             now.plus(150 * MINUTE),
             "the interval became shorter"
         );
@@ -245,7 +238,7 @@ mod tests {
             prop_assume!(from != to);
             let quiet = Quiet { from, to };
             let posting = Posting { quiet: Some(quiet), ..posting(true) };
-            for plan in [Plan::after(Timestamp(at), &posting, share), Plan::at_start(None, &posting, Timestamp(at), share)] {
+            for plan in [PostPlan::after(Timestamp(at), &posting, share), PostPlan::at_start(None, &posting, Timestamp(at), share)] {
                 prop_assert_eq!(after_quiet(plan.due, Some(quiet)), plan.due);
                 prop_assert!(plan.due >= Timestamp(at));
             }

@@ -20,7 +20,7 @@ use std::{
 };
 use url::Url;
 
-use super::{auth::Auth, budget::Budget, latch::Latch};
+use super::{auth::Auth, budget::DailyBudget, latch::Latch};
 use crate::{
     config::XConfig,
     error::{self, Failure, Problem, codes},
@@ -45,7 +45,7 @@ pub(crate) enum Class {
     Mentions,
     /// Our own posts.
     Timeline,
-    /// One post.
+    /// A post.
     Lookup,
     /// Posting.
     Post,
@@ -58,24 +58,24 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    /// Whether the call needs write permission.
+    /// True if the call needs write permission.
     fn writes(self) -> bool {
         matches!(self, Self::Post | Self::Delete | Self::Like | Self::Media)
     }
 }
 
-/// One call of the API.
-pub(crate) struct Call<'a> {
+/// A call of the API.
+pub(crate) struct ApiCall<'a> {
     pub(crate) method: Method,
     pub(crate) path: &'a str,
     pub(crate) query: Vec<(&'a str, &'a str)>,
-    pub(crate) body: Body,
+    pub(crate) body: CallBody,
     pub(crate) class: Class,
 }
 
 /// The body of a call.
 #[derive(Debug, Clone)]
-pub(crate) enum Body {
+pub(crate) enum CallBody {
     /// Nothing.
     None,
     /// JSON.
@@ -84,15 +84,15 @@ pub(crate) enum Body {
     Chunk(Bytes, usize),
 }
 
-impl<'a> Call<'a> {
+impl<'a> ApiCall<'a> {
     pub(crate) fn get(path: &'a str, class: Class) -> Self {
-        Self { method: Method::GET, path, query: Vec::new(), body: Body::None, class }
+        Self { method: Method::GET, path, query: Vec::new(), body: CallBody::None, class }
     }
-    pub(crate) fn post(path: &'a str, body: Body, class: Class) -> Self {
+    pub(crate) fn post(path: &'a str, body: CallBody, class: Class) -> Self {
         Self { method: Method::POST, path, query: Vec::new(), body, class }
     }
     pub(crate) fn delete(path: &'a str, class: Class) -> Self {
-        Self { method: Method::DELETE, path, query: Vec::new(), body: Body::None, class }
+        Self { method: Method::DELETE, path, query: Vec::new(), body: CallBody::None, class }
     }
     #[must_use]
     pub(crate) fn with(mut self, name: &'a str, value: &'a str) -> Self {
@@ -110,7 +110,7 @@ pub(crate) struct Api {
     auth: Auth,
     origins: Origins,
     /// The day's spending and its limit.
-    pub(crate) budget: Budget,
+    pub(crate) budget: DailyBudget,
     gates: DashMap<Class, Deadline>,
     latch: Mutex<Option<Latch>>,
     read_only: AtomicBool,
@@ -141,7 +141,7 @@ impl Api {
         http: HttpClient,
         config: &XConfig,
         auth: Auth,
-        budget: Budget,
+        budget: DailyBudget,
         clock: Arc<dyn Clock>,
     ) -> Self {
         let root = &config.api_root;
@@ -183,7 +183,7 @@ impl Api {
         &self.clock
     }
 
-    /// Whether the access token may only read, according to X's last answer. Only a warning: a
+    /// True if the access token may only read, according to X's last answer. Only a warning: a
     /// refused post is the only proof.
     pub(crate) fn is_read_only(&self) -> bool {
         self.read_only.load(Ordering::Relaxed)
@@ -215,7 +215,7 @@ impl Api {
     }
 
     /// Makes one call and reads its JSON; `Null` for an empty body.
-    pub(crate) async fn call(&self, call: Call<'_>) -> Result<Value, Failure> {
+    pub(crate) async fn call(&self, call: ApiCall<'_>) -> Result<Value, Failure> {
         if let Some(error) = self.held(call.class) {
             return Err(Failure::Transport(error));
         }
@@ -241,9 +241,9 @@ impl Api {
                 request = request.query(&call.query);
             }
             request = match &call.body {
-                Body::None => request,
-                Body::Json(body) => request.json(body),
-                Body::Chunk(bytes, index) => {
+                CallBody::None => request,
+                CallBody::Json(body) => request.json(body),
+                CallBody::Chunk(bytes, index) => {
                     let part = Part::stream_with_length(bytes.clone(), bytes.len() as u64)
                         .file_name("media");
                     request

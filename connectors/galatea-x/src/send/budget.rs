@@ -11,87 +11,16 @@ use galatea_core::{
 };
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
-use std::{convert::Infallible, fmt, path::PathBuf, str::FromStr, sync::Arc, time::Duration};
+use std::{convert::Infallible, path::PathBuf, sync::Arc, time::Duration};
 
-use crate::error::codes;
+use crate::{
+    config::prices::{Prices, Usd},
+    error::codes,
+};
 
 const DAY: i64 = 24 * 3600 * 1000;
 /// Key of the connector state that holds [`Spending`].
 const KEY: &str = "spent";
-
-/// US dollars, in millionths.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Usd(pub u64);
-
-impl Usd {
-    /// From cents.
-    pub const fn from_cents(cents: u64) -> Self {
-        Self(cents * 10_000)
-    }
-    fn plus(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
-    }
-    fn times(self, count: usize) -> Self {
-        Self(self.0.saturating_mul(u64::try_from(count).unwrap_or(u64::MAX)))
-    }
-}
-
-impl FromStr for Usd {
-    type Err = ();
-    fn from_str(text: &str) -> Result<Self, ()> {
-        let amount: f64 = text.trim().trim_start_matches('$').parse().map_err(|_| ())?;
-        if !(0.0..=1_000_000.0).contains(&amount) {
-            return Err(());
-        }
-        // At most 10^12, exact in a double.
-        #[allow(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "checked to be between 0 and a million"
-        )]
-        Ok(Self((amount * 1_000_000.0).round() as u64))
-    }
-}
-
-impl fmt::Display for Usd {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let digits = if self.0.is_multiple_of(10_000) { 2 } else { 3 };
-        #[allow(clippy::cast_precision_loss, reason = "shown with three digits")]
-        let amount = self.0 as f64 / 1_000_000.0;
-        write!(f, "${amount:.digits$}")
-    }
-}
-
-/// Prices per call kind (X, pay-per-use list of 2026-08).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Prices {
-    /// A mention of the app owner's account, per post read.
-    pub mention: Usd,
-    /// Any other post read.
-    pub read: Usd,
-    /// A person read.
-    pub user: Usd,
-    /// A post.
-    pub post: Usd,
-    /// A post with a link in it.
-    pub link: Usd,
-    /// A reply to a person who summoned us.
-    pub reply: Usd,
-}
-
-impl Default for Prices {
-    fn default() -> Self {
-        Self {
-            mention: Usd(1_000),
-            read: Usd(5_000),
-            user: Usd(10_000),
-            post: Usd(15_000),
-            link: Usd(200_000),
-            reply: Usd(10_000),
-        }
-    }
-}
 
 impl Prices {
     /// Sets one by its name; false for an unknown one.
@@ -111,7 +40,7 @@ impl Prices {
 }
 
 /// The daily budget of one account.
-pub(crate) struct Budget {
+pub(crate) struct DailyBudget {
     limit: Usd,
     path: PathBuf,
     clock: Arc<dyn Clock>,
@@ -132,7 +61,7 @@ struct Spending {
     cap: Usd,
 }
 
-impl Budget {
+impl DailyBudget {
     /// Reads the day's spending from `path`. A file that cannot be read counts as nothing spent.
     pub(crate) fn open(limit: Usd, path: PathBuf, clock: Arc<dyn Clock>) -> Self {
         let spending = std::fs::read(&path)
@@ -280,8 +209,9 @@ mod tests {
     fn the_cap_holds_over_a_restart_and_ends_at_midnight() {
         let folder = tempfile::tempdir().unwrap();
         let clock = ManualClock::new();
-        let open =
-            || Budget::open(Usd::from_cents(3), folder.path().join("spent.json"), clock.shared());
+        let open = || {
+            DailyBudget::open(Usd::from_cents(3), folder.path().join("spent.json"), clock.shared())
+        };
         let budget = open();
         budget.take(Usd(15_000)).unwrap();
         budget.take(Usd(15_000)).unwrap();
@@ -302,7 +232,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let clock = ManualClock::new();
         let open = |cents| {
-            Budget::open(Usd::from_cents(cents), folder.path().join("spent.json"), clock.shared())
+            DailyBudget::open(
+                Usd::from_cents(cents),
+                folder.path().join("spent.json"),
+                clock.shared(),
+            )
         };
         open(2).take(Usd(15_000)).unwrap();
         assert!(open(2).take(Usd(15_000)).is_err());
@@ -316,8 +250,11 @@ mod tests {
     #[test]
     fn what_costs_nothing_is_always_allowed() {
         let folder = tempfile::tempdir().unwrap();
-        let budget =
-            Budget::open(Usd(0), folder.path().join("spent.json"), ManualClock::new().shared());
+        let budget = DailyBudget::open(
+            Usd(0),
+            folder.path().join("spent.json"),
+            ManualClock::new().shared(),
+        );
         budget.take(Usd(0)).unwrap();
         assert!(budget.take(Usd(1)).is_err());
     }

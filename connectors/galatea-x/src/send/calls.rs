@@ -3,14 +3,13 @@
 use galatea_core::{Error, Result};
 use serde_json::{Value, json};
 
-use super::{
-    Prices, Usd,
-    api::{Api, Body, Call, Class},
-};
+use super::api::{Api, ApiCall, CallBody, Class};
 use crate::{
+    config::prices::{Prices, Usd},
     decode::{
-        Me, number,
-        raw::{self, Page},
+        Me,
+        raw::{self, PostPage},
+        snowflake::number,
     },
     encode::has_link,
     error::{Failure, codes},
@@ -27,13 +26,13 @@ const EXPANSIONS: &str =
 pub(crate) const PAGE: [&str; 3] = ["100", "20", "5"];
 
 /// A post to create.
-pub(crate) struct Draft<'a> {
+pub(crate) struct PostDraft<'a> {
     pub(crate) text: &'a str,
     pub(crate) reply_to: Option<&'a str>,
     pub(crate) media: &'a [String],
 }
 
-impl Draft<'_> {
+impl PostDraft<'_> {
     /// The price of the post (X, pay-per-use list). Text that X may turn into a link has the price
     /// of a link.
     pub(crate) fn price(&self, prices: &Prices) -> Usd {
@@ -54,7 +53,7 @@ pub(crate) async fn me(api: &Api, prices: &Prices) -> Result<Me> {
     const NAME: &str = "GET /2/users/me";
     api.budget.take(prices.user)?;
     let answer = api
-        .call(Call::get("/2/users/me", Class::Me).with("user.fields", USER_FIELDS))
+        .call(ApiCall::get("/2/users/me", Class::Me).with("user.fields", USER_FIELDS))
         .await
         .map_err(|failure| {
             api.budget.give_back(prices.user);
@@ -67,21 +66,26 @@ pub(crate) async fn me(api: &Api, prices: &Prices) -> Result<Me> {
     }
 }
 
-/// One page of mentions after the post `since`, with at most `most` posts.
+/// Reads a page of mentions after the post `since`, with at most `most` posts.
 pub(crate) async fn mentions(
     api: &Api,
     me: u64,
     since: u64,
     page: Option<&str>,
     most: &str,
-) -> Result<Page> {
+) -> Result<PostPage> {
     timeline(api, &format!("/2/users/{me}/mentions"), Class::Mentions, since, page, most)
         .await
         .map_err(|f| api.error(f, "GET /2/users/:id/mentions"))
 }
 
-/// One page of the account's own posts after the post `since`.
-pub(crate) async fn own_posts(api: &Api, me: u64, since: u64, page: Option<&str>) -> Result<Page> {
+/// Reads a page of the account's own posts after the post `since`.
+pub(crate) async fn own_posts(
+    api: &Api,
+    me: u64,
+    since: u64,
+    page: Option<&str>,
+) -> Result<PostPage> {
     timeline(api, &format!("/2/users/{me}/tweets"), Class::Timeline, since, page, PAGE[0])
         .await
         .map_err(|f| api.error(f, "GET /2/users/:id/tweets"))
@@ -94,9 +98,9 @@ async fn timeline(
     since: u64,
     page: Option<&str>,
     most: &str,
-) -> Result<Page, Failure> {
+) -> Result<PostPage, Failure> {
     let since = since.to_string();
-    let mut call = Call::get(path, class)
+    let mut call = ApiCall::get(path, class)
         .with("since_id", &since)
         .with("max_results", most)
         .with("tweet.fields", POST_FIELDS)
@@ -113,11 +117,11 @@ async fn timeline(
     Ok(raw::page(answer))
 }
 
-/// One post; `None` if it does not exist any more.
-pub(crate) async fn post(api: &Api, prices: &Prices, id: &str) -> Result<Option<Page>> {
+/// Reads a post; `None` if it does not exist any more.
+pub(crate) async fn post(api: &Api, prices: &Prices, id: &str) -> Result<Option<PostPage>> {
     api.budget.take(prices.read)?;
     let path = format!("/2/tweets/{id}");
-    let call = Call::get(&path, Class::Lookup)
+    let call = ApiCall::get(&path, Class::Lookup)
         .with("tweet.fields", POST_FIELDS)
         .with("user.fields", USER_FIELDS)
         .with("expansions", EXPANSIONS);
@@ -135,7 +139,7 @@ pub(crate) async fn post(api: &Api, prices: &Prices, id: &str) -> Result<Option<
 }
 
 /// Creates a post and returns its id.
-pub(crate) async fn create(api: &Api, draft: &Draft<'_>) -> Result<String, Failure> {
+pub(crate) async fn create(api: &Api, draft: &PostDraft<'_>) -> Result<String, Failure> {
     let mut body = json!({});
     if !draft.text.is_empty() {
         body["text"] = json!(draft.text);
@@ -146,14 +150,14 @@ pub(crate) async fn create(api: &Api, draft: &Draft<'_>) -> Result<String, Failu
     if !draft.media.is_empty() {
         body["media"] = json!({ "media_ids": draft.media });
     }
-    let answer = api.call(Call::post("/2/tweets", Body::Json(body), Class::Post)).await?;
+    let answer = api.call(ApiCall::post("/2/tweets", CallBody::Json(body), Class::Post)).await?;
     let id = answer["data"]["id"].as_str().filter(|id| number(id).is_some());
     id.map(str::to_owned).ok_or_else(|| garbage(api))
 }
 
 /// Deletes a post of the account. A post that does not exist any more counts as deleted.
 pub(crate) async fn delete(api: &Api, id: &str) -> Result<()> {
-    match api.call(Call::delete(&format!("/2/tweets/{id}"), Class::Delete)).await {
+    match api.call(ApiCall::delete(&format!("/2/tweets/{id}"), Class::Delete)).await {
         Ok(_) => Ok(()),
         Err(failure) if failure.refusal().is_some_and(|problem| problem.status == 404) => Ok(()),
         Err(failure) => Err(api.error(failure, "DELETE /2/tweets/:id")),
@@ -164,9 +168,9 @@ pub(crate) async fn delete(api: &Api, id: &str) -> Result<()> {
 pub(crate) async fn like(api: &Api, me: u64, id: &str, on: bool) -> Result<()> {
     let (all, one) = (format!("/2/users/{me}/likes"), format!("/2/users/{me}/likes/{id}"));
     let call = if on {
-        Call::post(&all, Body::Json(json!({ "tweet_id": id })), Class::Like)
+        ApiCall::post(&all, CallBody::Json(json!({ "tweet_id": id })), Class::Like)
     } else {
-        Call::delete(&one, Class::Like)
+        ApiCall::delete(&one, Class::Like)
     };
     api.call(call).await.map(drop).map_err(|f| api.error(f, "likes"))
 }
@@ -186,7 +190,7 @@ mod tests {
     #[test]
     fn a_link_has_its_price_however_long_it_is() {
         let prices = Prices::default();
-        let price = |text: &str, reply_to| Draft { text, reply_to, media: &[] }.price(&prices);
+        let price = |text: &str, reply_to| PostDraft { text, reply_to, media: &[] }.price(&prices);
         for length in 1..40 {
             let text = format!("read {}.com today", "a".repeat(length));
             assert_eq!(price(&text, None), prices.link, "{text}");

@@ -8,10 +8,9 @@ use twitter_v2::data::ReferencedTweetKind;
 use super::{XSender, calls};
 use crate::{
     decode::{
-        number,
         raw::Post as Seen,
         refers,
-        snowflake::first_at,
+        snowflake::{first_at, number},
         text::{full_text, own_words, same},
     },
     encode::{Part, Post},

@@ -4,51 +4,17 @@
 //! another machine.
 
 mod earlier;
+mod lists;
 
 use galatea_core::{DeliveryId, Gateway, Result, TurnId};
 use parking_lot::{Mutex, MutexGuard};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// Keys of the connector state, one for each list.
-const POSTS: &str = "posts";
-const SUMMONS: &str = "summons";
-const TARGETS: &str = "targets";
+use lists::{Lists, POSTS, Posted, SUMMONS, TARGETS};
 
-/// Most posts kept. A read-back concerns the newest posts; X permits 100 posts in 15 minutes.
-const MOST_POSTS: usize = 200;
-/// Most summoning posts kept. The reply to an older one costs a paid read, which proves the same.
-const MOST_SUMMONS: usize = 500;
-/// Most targets kept. One is needed from just before its post until the outcome is stored.
-const MOST_TARGETS: usize = 100;
-
-/// A post that mentioned or quoted us, which permits a reply.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Summons {
-    /// Id of its conversation.
-    pub(crate) conversation: u64,
-    /// Handle of its author, lower case.
-    pub(crate) name: String,
-}
-
-/// What a part of an answer became.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Posted {
-    delivery: DeliveryId,
-    turn: TurnId,
-    part: u32,
-    /// `None` for a post of a dry run, which has no id.
-    post: Option<u64>,
-}
-
-/// The lists, oldest entry first.
-#[derive(Debug, Clone, Default, PartialEq)]
-struct Lists {
-    posts: Vec<Posted>,
-    summons: Vec<(u64, Summons)>,
-    targets: Vec<(DeliveryId, u64)>,
-}
+pub(crate) use self::lists::Summons;
 
 /// The journal of one account.
 pub(crate) struct Journal {
@@ -142,7 +108,7 @@ impl Journal {
         self.lists().posts.iter().rev().find(|p| (p.turn, p.part) == (turn, part)).map(|p| p.post)
     }
 
-    /// Whether a delivery of this account became this post.
+    /// True if a delivery of this account became this post.
     pub(crate) fn is_own(&self, post: u64) -> bool {
         self.lists().posts.iter().any(|p| p.post == Some(post))
     }
@@ -172,45 +138,6 @@ impl Journal {
     }
 }
 
-impl Lists {
-    fn posted(&mut self, posted: Posted) {
-        self.posts.retain(|known| known.delivery != posted.delivery);
-        add(&mut self.posts, posted, MOST_POSTS);
-    }
-
-    fn add_summons(&mut self, post: u64, summons: Summons) {
-        self.summons.retain(|(known, _)| *known != post);
-        add(&mut self.summons, (post, summons), MOST_SUMMONS);
-    }
-
-    fn set_target(&mut self, delivery: DeliveryId, target: u64) {
-        self.targets.retain(|(known, _)| *known != delivery);
-        add(&mut self.targets, (delivery, target), MOST_TARGETS);
-    }
-
-    /// Puts `older` entries before the ones known so far.
-    fn put_before(&mut self, older: Self) {
-        let newer = std::mem::replace(self, older);
-        newer.posts.into_iter().for_each(|posted| self.posted(posted));
-        newer.summons.into_iter().for_each(|(post, summons)| self.add_summons(post, summons));
-        newer.targets.into_iter().for_each(|(delivery, target)| self.set_target(delivery, target));
-    }
-
-    fn value(&self, key: &str) -> Value {
-        match key {
-            POSTS => serde_json::json!(self.posts),
-            SUMMONS => serde_json::json!(self.summons),
-            _ => serde_json::json!(self.targets),
-        }
-    }
-}
-
-fn add<T>(list: &mut Vec<T>, entry: T, most: usize) {
-    list.push(entry);
-    let surplus = list.len().saturating_sub(most);
-    list.drain(..surplus);
-}
-
 /// A stored list. A malformed one counts as empty: what it held can be asked of X.
 async fn read<T: DeserializeOwned>(gateway: &Gateway, key: &'static str) -> Result<Vec<T>> {
     Ok(galatea_core::StateKeeper::new(key).restore(gateway).await?.unwrap_or_default())
@@ -218,7 +145,7 @@ async fn read<T: DeserializeOwned>(gateway: &Gateway, key: &'static str) -> Resu
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{lists::MOST_SUMMONS, *};
     use galatea_core::{
         Account, Capabilities, ConnectorInfo, ReadBack, Source, SystemClock, TextUnit,
     };

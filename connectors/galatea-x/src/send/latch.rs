@@ -10,7 +10,7 @@ use crate::error::codes;
 const STANDING: [&str; 5] =
     [codes::UNAUTHORIZED, codes::LOGIN, codes::ENROLL, codes::PERMISSION, codes::CREDITS];
 
-/// One latched refusal.
+/// A latched refusal.
 #[derive(Debug, Clone)]
 pub(crate) struct Latch {
     kind: ErrorKind,
@@ -44,7 +44,7 @@ impl Latch {
         self.code
     }
 
-    /// Whether its pause has ended.
+    /// True if its pause has ended.
     pub(crate) fn is_over(&self, now: Timestamp) -> bool {
         self.until.is_some_and(|until| until <= now)
     }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::{path::Path, time::Duration};
 
 use super::{
-    api::{Api, Body, Call, Class},
+    api::{Api, ApiCall, CallBody, Class},
     calls::media_id,
 };
 use crate::{encode::Upload, error::codes};
@@ -35,18 +35,18 @@ pub(crate) async fn upload(api: &Api, uploads: &[Upload], folder: &Path) -> Resu
 async fn single(api: &Api, upload: &Upload, folder: &Path) -> Result<String> {
     let bytes = bytes(api, upload, folder).await?;
     let begin = json!({ "media_type": upload.mime, "total_bytes": bytes.len(), "media_category": upload.category.as_str() });
-    let answer = call(api, "/2/media/upload/initialize", Body::Json(begin)).await?;
+    let answer = call(api, "/2/media/upload/initialize", CallBody::Json(begin)).await?;
     let id = media_id(api, &answer)?;
     let append = format!("/2/media/upload/{id}/append");
     for (index, start) in (0..bytes.len()).step_by(CHUNK).enumerate() {
         let piece = bytes.slice(start..bytes.len().min(start + CHUNK));
-        call(api, &append, Body::Chunk(piece, index)).await?;
+        call(api, &append, CallBody::Chunk(piece, index)).await?;
     }
-    let mut state = call(api, &format!("/2/media/upload/{id}/finalize"), Body::None).await?;
+    let mut state = call(api, &format!("/2/media/upload/{id}/finalize"), CallBody::None).await?;
     for _ in 0..CHECKS {
         let Some(pause) = pending(&state)? else { break };
         api.clock().sleep(pause).await;
-        let status = Call::get("/2/media/upload", Class::Media)
+        let status = ApiCall::get("/2/media/upload", Class::Media)
             .with("command", "STATUS")
             .with("media_id", &id);
         state = api.call(status).await.map_err(|f| api.error(f, "media/upload"))?;
@@ -58,13 +58,15 @@ async fn single(api: &Api, upload: &Upload, folder: &Path) -> Result<String> {
     }
     if let Some(alt) = &upload.alt {
         let describe = json!({ "id": id, "metadata": { "alt_text": { "text": alt } } });
-        call(api, "/2/media/metadata", Body::Json(describe)).await?;
+        call(api, "/2/media/metadata", CallBody::Json(describe)).await?;
     }
     Ok(id)
 }
 
-async fn call(api: &Api, path: &str, body: Body) -> Result<Value> {
-    api.call(Call::post(path, body, Class::Media)).await.map_err(|f| api.error(f, "media/upload"))
+async fn call(api: &Api, path: &str, body: CallBody) -> Result<Value> {
+    api.call(ApiCall::post(path, body, Class::Media))
+        .await
+        .map_err(|f| api.error(f, "media/upload"))
 }
 
 /// The pause before the next check; `None` when X has finished processing.

@@ -5,11 +5,13 @@ pub(crate) mod api;
 pub(crate) mod auth;
 pub(crate) mod budget;
 pub(crate) mod calls;
+mod earlier;
 mod find;
 pub(crate) mod journal;
 mod latch;
 mod media;
 mod repeats;
+mod sender;
 mod similar;
 
 use async_trait::async_trait;
@@ -17,41 +19,31 @@ use galatea_core::{
     Address, Delivery, Encoded, Error, ErrorKind, Gateway, Outgoing, Priority, ReadBackContext,
     ReadBackResult, Receipt, RemoteId, Result, Retry, SendHandler, Sent, people::PersonEntry,
 };
-use serde::de::DeserializeOwned;
 use std::{
     convert::Infallible,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, OnceLock},
     time::Duration,
 };
 
 use crate::{
     config::{Tier, XConfig},
-    decode::{self, Me, number},
+    decode::{self, Me, snowflake::number},
     encode::{self, Part, Post, mentions, weight},
     error::{self, codes},
 };
 use api::Api;
-pub use budget::{Prices, Usd};
-use calls::Draft;
+use calls::PostDraft;
+use earlier::earlier;
 use journal::{Journal, Summons};
 use repeats::Repeats;
 use similar::Recent;
 
+pub(crate) use self::sender::XSender;
+
 /// Pause before a duplicate that X reported is searched for again. X does not document how soon a
 /// timeline lists a new post.
 const LISTING: Duration = Duration::from_secs(20);
-
-/// The send handler of one account.
-pub(crate) struct XSender {
-    pub(crate) api: Arc<Api>,
-    pub(crate) config: Arc<XConfig>,
-    pub(crate) journal: Arc<Journal>,
-    pub(crate) me: Arc<OnceLock<Me>>,
-    recent: Recent,
-    repeats: Repeats,
-    folder: PathBuf,
-}
 
 impl XSender {
     /// Creates the handler. It knows nothing of earlier runs until [`Self::restore`].
@@ -208,15 +200,15 @@ impl XSender {
         let reply_to = target.map(|id| id.to_string());
         let named = self.named(post);
         let text = named.as_str();
-        let price =
-            Draft { text, reply_to: reply_to.as_deref(), media: &[] }.price(&self.config.prices);
+        let price = PostDraft { text, reply_to: reply_to.as_deref(), media: &[] }
+            .price(&self.config.prices);
         self.api.budget.take(price)?;
         let media = media::upload(&self.api, &post.media, &self.folder)
             .await
             .inspect_err(|_| self.api.budget.give_back(price))?;
         let failure = match calls::create(
             &self.api,
-            &Draft { text, reply_to: reply_to.as_deref(), media: &media },
+            &PostDraft { text, reply_to: reply_to.as_deref(), media: &media },
         )
         .await
         {
@@ -272,11 +264,6 @@ impl XSender {
         }
         self.journal.posted(delivery.turn, delivery.part, delivery.id, id).await;
     }
-}
-
-/// What an earlier version kept in a file. A missing or malformed file counts as none.
-fn earlier<T: DeserializeOwned>(file: &Path) -> Option<T> {
-    serde_json::from_slice(&std::fs::read(file).ok()?).ok()
 }
 
 /// The post that the previous part became, according to the store.

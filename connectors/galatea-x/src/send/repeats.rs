@@ -20,14 +20,14 @@ const KEY: &str = "said";
 /// Hashes of recent posts.
 pub(crate) struct Repeats {
     clock: Arc<dyn Clock>,
-    said: Mutex<VecDeque<Said>>,
+    said: Mutex<VecDeque<SaidPost>>,
     keeper: StateKeeper,
     /// The file of an earlier version.
     earlier: PathBuf,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Said {
+struct SaidPost {
     words: u64,
     at: i64,
 }
@@ -43,11 +43,11 @@ impl Repeats {
     /// # Errors
     /// Errors of the store.
     pub(crate) async fn restore(&self, gateway: &Gateway) -> Result<()> {
-        let kept = self.keeper.restore::<VecDeque<Said>>(gateway).await?;
+        let kept = self.keeper.restore::<VecDeque<SaidPost>>(gateway).await?;
         let kept = kept.or_else(|| earlier(&self.earlier)).unwrap_or_default();
         let mut said = self.lock();
         // Of an earlier run of this process, the list has most of these already.
-        let missing: Vec<Said> = kept.into_iter().filter(|one| !said.contains(one)).collect();
+        let missing: Vec<SaidPost> = kept.into_iter().filter(|one| !said.contains(one)).collect();
         said.extend(missing);
         said.make_contiguous().sort_by_key(|said| said.at);
         self.trim(&mut said);
@@ -67,7 +67,7 @@ impl Repeats {
         self.keeper.keep_now(gateway, Some(said)).await;
     }
 
-    /// Whether this text was posted within the last hour.
+    /// True if this text was posted within the last hour.
     pub(crate) fn holds(&self, text: &str) -> bool {
         let (words, now) = (hash(text), self.clock.now());
         self.lock().iter().any(|said| said.words == words && now.since(Timestamp(said.at)) < WINDOW)
@@ -76,19 +76,19 @@ impl Repeats {
     /// Remembers a post.
     pub(crate) fn add(&self, text: &str) {
         let mut said = self.lock();
-        said.push_back(Said { words: hash(text), at: self.clock.now().0 });
+        said.push_back(SaidPost { words: hash(text), at: self.clock.now().0 });
         self.trim(&mut said);
         self.keeper.changed();
     }
 
-    fn trim(&self, said: &mut VecDeque<Said>) {
+    fn trim(&self, said: &mut VecDeque<SaidPost>) {
         let now = self.clock.now();
         said.retain(|said| now.since(Timestamp(said.at)) < WINDOW);
         let surplus = said.len().saturating_sub(KEPT);
         said.drain(..surplus);
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Said>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<SaidPost>> {
         self.said.lock()
     }
 }

@@ -26,7 +26,7 @@ type Pieces = BTreeSet<u32>;
 
 /// The recent original posts of one account.
 pub(crate) struct Recent {
-    posts: Mutex<Kept>,
+    posts: Mutex<KeptPosts>,
     keeper: StateKeeper,
     /// The file of an earlier version.
     earlier: PathBuf,
@@ -34,7 +34,7 @@ pub(crate) struct Recent {
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-struct Kept(VecDeque<Pieces>);
+struct KeptPosts(VecDeque<Pieces>);
 
 impl Recent {
     /// Knows no posts until [`Self::restore`].
@@ -47,7 +47,7 @@ impl Recent {
     /// # Errors
     /// Errors of the store.
     pub(crate) async fn restore(&self, gateway: &Gateway) -> Result<()> {
-        let kept = self.keeper.restore::<Kept>(gateway).await?;
+        let kept = self.keeper.restore::<KeptPosts>(gateway).await?;
         let mut kept = kept.or_else(|| earlier(&self.earlier)).unwrap_or_default();
         let mut posts = self.posts();
         // Posts of this process that were not stored are newer than the stored ones.
@@ -73,7 +73,7 @@ impl Recent {
         self.keeper.keep_now(gateway, Some(posts)).await;
     }
 
-    /// Whether a recent post is nearly the same as `text`.
+    /// True if a recent post is nearly the same as `text`.
     pub(crate) fn holds(&self, text: &str) -> bool {
         let new = pieces(text);
         self.posts().0.iter().any(|old| similarity(old, &new) >= TOO_MUCH)
@@ -87,12 +87,12 @@ impl Recent {
         self.keeper.changed();
     }
 
-    fn posts(&self) -> MutexGuard<'_, Kept> {
+    fn posts(&self) -> MutexGuard<'_, KeptPosts> {
         self.posts.lock()
     }
 }
 
-impl Kept {
+impl KeptPosts {
     fn trim(&mut self) {
         let surplus = self.0.len().saturating_sub(KEPT);
         self.0.drain(..surplus);

@@ -12,4 +12,5 @@ mod posting;
 mod receiving;
 mod refusals;
 mod sending;
+mod suite;
 mod support;

@@ -12,7 +12,7 @@ pub(crate) const MARK: &str = "awaitingChoice";
 /// Maximum number of options shown per choice.
 const MOST: usize = 20;
 
-/// Whether a choice may be open in this room. Makes no query.
+/// True if a choice may be open in this room. Makes no query.
 pub(crate) fn are_open(turn: &Turn<'_>) -> bool {
     turn.room.metadata.get(MARK).is_some_and(|mark| !mark.is_null() && mark != false)
 }

@@ -15,7 +15,7 @@ pub(crate) struct ChooseOption;
 
 /// Which.
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Params {
+pub(crate) struct ChooseParams {
     /// The option, as listed.
     option: String,
     /// First letters of the decision's id, when several wait.
@@ -28,7 +28,7 @@ impl Action for ChooseOption {
     const NAME: &'static str = "CHOOSE_OPTION";
     const SIDE_EFFECT: bool = true;
     const SCOPE: Scope = Scope::Room;
-    type Params = Params;
+    type Params = ChooseParams;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
             "Pick an option of a decision that waits in this room, as the speaker says.",
@@ -41,7 +41,7 @@ impl Action for ChooseOption {
     async fn run(
         &self,
         turn: &Turn<'_>,
-        params: Params,
+        params: ChooseParams,
         _: &[ActionResult],
     ) -> Result<ActionResult> {
         if !rights::may_change_room(turn)? {

@@ -28,7 +28,7 @@ const LONGEST: usize = 300;
 
 /// What to remember.
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Params {
+pub(crate) struct ContactParams {
     /// Such as {"city": "Lisbon"}; an empty text forgets.
     details: BTreeMap<String, String>,
 }
@@ -38,7 +38,7 @@ impl Action for UpdateContact {
     const NAME: &'static str = "UPDATE_CONTACT";
     const SIDE_EFFECT: bool = true;
     const SCOPE: Scope = Scope::Speaker;
-    type Params = Params;
+    type Params = ContactParams;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
             "Remember or correct what the speaker tells about themselves and asks to be remembered.",
@@ -51,7 +51,7 @@ impl Action for UpdateContact {
     async fn run(
         &self,
         turn: &Turn<'_>,
-        params: Params,
+        params: ContactParams,
         _: &[ActionResult],
     ) -> Result<ActionResult> {
         let speaker = turn.message.entity_id;
@@ -65,7 +65,7 @@ impl Action for UpdateContact {
             known.first().and_then(|e| e.metadata.get("contact")).and_then(Value::as_object);
         let mut contact = known.cloned().unwrap_or_default();
         let said = speaker_words(turn);
-        let mut changed = Vec::new();
+        let (mut noted, mut forgotten) = (Vec::new(), Vec::new());
         for (key, value) in params.details.iter().take(PER_CALL) {
             let (key, value) = (words::name(key), words::line(value, LONGEST));
             if key.is_empty() {
@@ -81,9 +81,9 @@ impl Action for UpdateContact {
                 continue;
             }
             keep(&self.0, turn, &key, &value).await?;
-            changed.push(key);
+            if value.is_empty() { &mut forgotten } else { &mut noted }.push(words::spoken(&key));
         }
-        if changed.is_empty() {
+        if noted.is_empty() && forgotten.is_empty() {
             return Ok(ActionResult::failed(
                 "there is nothing to remember: the speaker has not said it here, or too much is remembered already",
             ));
@@ -91,9 +91,19 @@ impl Action for UpdateContact {
         // Stored under a separate key, so that people's own statements never overwrite data of the
         // platform.
         let metadata = Map::from_iter([("contact".to_owned(), Value::Object(contact))]);
-        Ok(ActionResult::ok(format!("remembered: {}", changed.join(", ")))
+        Ok(ActionResult::ok(done(&noted, &forgotten))
             .effect(RequestedChange::MergeEntityMetadata { entity: speaker, metadata }))
     }
+}
+
+/// Reports the change in sentences that stay right when a model repeats them to the speaker.
+fn done(noted: &[String], forgotten: &[String]) -> String {
+    [("noted", noted), ("forgot", forgotten)]
+        .into_iter()
+        .filter(|(_, keys)| !keys.is_empty())
+        .map(|(verb, keys)| format!("I {verb} your {}.", keys.join(" and your ")))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// The words of the speaker's messages that the prompt shows.
@@ -104,7 +114,7 @@ fn speaker_words(turn: &Turn<'_>) -> HashSet<String> {
     own.flat_map(|memory| words_of(&memory.content.text)).collect()
 }
 
-/// Whether the speaker said it: at least half of its words. Text that the prompt holds of others,
+/// True if the speaker said it: at least half of its words. Text that the prompt holds of others,
 /// remembered text among it, must not be stored as the speaker's own.
 fn is_said(said: &HashSet<String>, value: &str) -> bool {
     let (mut all, mut known) = (0, 0);

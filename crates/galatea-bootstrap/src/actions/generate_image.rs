@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::time::Duration;
 
-use super::made_file::{self, Shown};
+use super::made_file::{self, ShownFile};
 use crate::words;
 
 pub(crate) struct GenerateImage;
@@ -19,7 +19,7 @@ const LONGEST: usize = 1_000;
 
 /// What to draw.
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Params {
+pub(crate) struct ImageParams {
     /// What the picture shows.
     prompt: String,
 }
@@ -31,7 +31,7 @@ impl Action for GenerateImage {
     const SCOPE: Scope = Scope::Conversation;
     // Models of high quality take up to two minutes, and the turn has to end.
     const TIME: Duration = Duration::from_secs(100);
-    type Params = Params;
+    type Params = ImageParams;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
             "Make a picture and send it here, only when asked to.",
@@ -44,7 +44,7 @@ impl Action for GenerateImage {
     async fn run(
         &self,
         turn: &Turn<'_>,
-        params: Params,
+        params: ImageParams,
         _: &[ActionResult],
     ) -> Result<ActionResult> {
         let Some(model) = &turn.models.media.image else {
@@ -55,7 +55,7 @@ impl Action for GenerateImage {
             return Ok(ActionResult::failed("it is not said what the picture shows"));
         }
         let request = ImageRequest { prompt: prompt.clone() };
-        let shown = Shown { kind: MediaKind::Image, name: "picture", description: &prompt };
+        let shown = ShownFile { kind: MediaKind::Image, name: "picture", description: &prompt };
         Ok(match made_file::make(turn, model.as_ref(), &request, Self::TIME, shown).await? {
             Some(content) => ActionResult::ok(format!("sent a picture of: {prompt}")).say(content),
             None => ActionResult::failed("the picture is too large to be sent"),

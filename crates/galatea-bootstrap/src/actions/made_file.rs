@@ -11,8 +11,8 @@ use std::time::Duration;
 /// larger photo (Bot API, sendPhoto: 10 MB).
 const LARGEST: usize = 10_000_000;
 
-/// How the message presents the file.
-pub(super) struct Shown<'a> {
+/// Presentation of the file in the message.
+pub(super) struct ShownFile<'a> {
     pub(super) kind: MediaKind,
     /// The file's name without its ending.
     pub(super) name: &'static str,
@@ -28,7 +28,7 @@ pub(super) async fn make<T: MediaTask<Output = MediaFile>>(
     model: &dyn MediaModel<T>,
     request: &T::Request,
     time: Duration,
-    shown: Shown<'_>,
+    shown: ShownFile<'_>,
 ) -> Result<Option<Content>> {
     let made = model.run(request, Some(turn.now().plus(time))).await?;
     Ok(message(made.output, shown))
@@ -36,7 +36,7 @@ pub(super) async fn make<T: MediaTask<Output = MediaFile>>(
 
 /// The file is part of the message until it is sent, so that every process can send it, and a crash
 /// neither loses it nor leaves it behind.
-fn message(file: MediaFile, shown: Shown<'_>) -> Option<Content> {
+fn message(file: MediaFile, shown: ShownFile<'_>) -> Option<Content> {
     let MediaFile { bytes, mime, ending } = file;
     if bytes.len() > LARGEST {
         return None;
@@ -62,7 +62,8 @@ mod tests {
     fn the_largest_file_is_sent_and_a_larger_one_is_not() {
         let message = |size| {
             let file = MediaFile { bytes: vec![0; size], mime: "image/png", ending: "png" };
-            let shown = Shown { kind: MediaKind::Image, name: "picture", description: "a garden" };
+            let shown =
+                ShownFile { kind: MediaKind::Image, name: "picture", description: "a garden" };
             message(file, shown)
         };
         let media = message(LARGEST).unwrap().attachments.remove(0);

@@ -17,7 +17,7 @@ pub(crate) struct UpdateRole;
 
 /// Who and what.
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Params {
+pub(crate) struct RoleParams {
     /// Name of the person, as shown in this room.
     name: String,
     /// The new role.
@@ -28,7 +28,7 @@ pub(crate) struct Params {
 impl Action for UpdateRole {
     const NAME: &'static str = "UPDATE_ROLE";
     const SCOPE: Scope = Scope::World;
-    type Params = Params;
+    type Params = RoleParams;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
             "Give a person in this group the role ADMIN or NONE. Only when an admin asks.",
@@ -41,7 +41,7 @@ impl Action for UpdateRole {
     async fn run(
         &self,
         turn: &Turn<'_>,
-        params: Params,
+        params: RoleParams,
         _: &[ActionResult],
     ) -> Result<ActionResult> {
         let Some(world) = turn.world else {

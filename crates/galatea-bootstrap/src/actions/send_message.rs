@@ -20,7 +20,7 @@ const MOST_WORLDS: usize = 100;
 
 /// The recipient and the message.
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Params {
+pub(crate) struct SendParams {
     /// Room or person, by name or id; `me`: the speaker in private.
     target: String,
     /// Platform, if the name is ambiguous.
@@ -34,7 +34,7 @@ pub(crate) struct Params {
 impl Action for SendMessage {
     const NAME: &'static str = "SEND_MESSAGE";
     const SCOPE: Scope = Scope::Elsewhere;
-    type Params = Params;
+    type Params = SendParams;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
             "Say something in another room or privately, only when asked to. To answer here, just reply.",
@@ -47,7 +47,7 @@ impl Action for SendMessage {
     async fn run(
         &self,
         turn: &Turn<'_>,
-        params: Params,
+        params: SendParams,
         _: &[ActionResult],
     ) -> Result<ActionResult> {
         let Some(world) = turn.world else {

@@ -27,7 +27,7 @@ const RETENTION: &str = "retention_days";
 
 /// Which and what.
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Params {
+pub(crate) struct SettingsParams {
     /// Name of the setting.
     key: String,
     /// Its new value; empty removes it.
@@ -38,7 +38,7 @@ pub(crate) struct Params {
 impl Action for UpdateSettings {
     const NAME: &'static str = "UPDATE_SETTINGS";
     const SCOPE: Scope = Scope::Room;
-    type Params = Params;
+    type Params = SettingsParams;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
             "Note down a setting or rule for this room. Only when an admin asks. The key retention_days, for the owner only, says after how many days all messages in all rooms of this place are deleted: a whole number of days; 0 keeps them.",
@@ -51,7 +51,7 @@ impl Action for UpdateSettings {
     async fn run(
         &self,
         turn: &Turn<'_>,
-        params: Params,
+        params: SettingsParams,
         _: &[ActionResult],
     ) -> Result<ActionResult> {
         if !rights::may_change_room(turn)? {

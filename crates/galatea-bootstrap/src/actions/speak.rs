@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::time::Duration;
 
-use super::made_file::{self, Shown};
+use super::made_file::{self, ShownFile};
 use crate::words;
 
 pub(crate) struct Speak;
@@ -19,7 +19,7 @@ const LONGEST: usize = 2_000;
 
 /// What to say.
 #[derive(Deserialize, JsonSchema)]
-pub(crate) struct Params {
+pub(crate) struct SpeakParams {
     /// What is said, as plain words.
     text: String,
 }
@@ -30,7 +30,7 @@ impl Action for Speak {
     const SIDE_EFFECT: bool = true;
     const SCOPE: Scope = Scope::Conversation;
     const TIME: Duration = Duration::from_secs(60);
-    type Params = Params;
+    type Params = SpeakParams;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
             "Say something here as a voice message, only when asked to.",
@@ -43,7 +43,7 @@ impl Action for Speak {
     async fn run(
         &self,
         turn: &Turn<'_>,
-        params: Params,
+        params: SpeakParams,
         _: &[ActionResult],
     ) -> Result<ActionResult> {
         let Some(model) = &turn.models.media.speech else {
@@ -54,7 +54,7 @@ impl Action for Speak {
             return Ok(ActionResult::failed("there is nothing to say"));
         }
         let request = SpeechRequest { text: text.clone() };
-        let shown = Shown { kind: MediaKind::Audio, name: "voice", description: &text };
+        let shown = ShownFile { kind: MediaKind::Audio, name: "voice", description: &text };
         Ok(match made_file::make(turn, model.as_ref(), &request, Self::TIME, shown).await? {
             Some(content) => ActionResult::ok(said(&params.text, &text)).say(content),
             None => ActionResult::failed("the recording is too large to be sent"),
@@ -62,7 +62,7 @@ impl Action for Speak {
     }
 }
 
-/// What was said, for the model: it can go on where a long text was cut.
+/// The spoken words, for the model: it can go on where a long text was cut.
 fn said(asked: &str, text: &str) -> String {
     if words::line(asked, usize::MAX) == text {
         return format!("said aloud: {text}");

@@ -6,12 +6,12 @@ use galatea_core::{
 };
 use std::sync::Arc;
 
-use crate::meaning::{Meaning, embed as ask};
+use crate::meaning::{PromptMeaning, embed as ask};
 
 /// After this many refused calls in a row the rest is postponed, because the fault is not a single text.
 const REFUSED: usize = 10;
-/// What every model can embed. Asked for where a model gave no usable vector, to learn whether the texts
-/// or the service are to blame.
+/// A text that every model can embed. Asked for where a model gave no usable vector, to learn
+/// whether the texts or the service are to blame.
 const PLAIN: &str = "A cat sleeps between twelve and sixteen hours a day.";
 
 /// A memory to embed.
@@ -20,7 +20,7 @@ pub(super) struct Embeddable {
     pub(super) memory: Memory,
     /// The message before it, if `text` has words of it.
     pub(super) before: Option<Memory>,
-    /// What is embedded.
+    /// The texts.
     pub(super) text: String,
 }
 
@@ -31,7 +31,7 @@ pub(super) struct Embeddable {
 /// use no more today ([`LIMIT_CODE`]). What was embedded until then is stored.
 pub(super) async fn embed(
     context: &ServiceContext,
-    meaning: &Meaning,
+    meaning: &PromptMeaning,
     model: &Arc<dyn EmbeddingModel>,
     items: &[Embeddable],
 ) -> Result<Vec<MemoryId>> {
@@ -108,7 +108,7 @@ pub(super) async fn embed(
     Err(error)
 }
 
-/// Whether the model gives a usable vector of [`PLAIN`].
+/// True if the model gives a usable vector of [`PLAIN`].
 async fn is_working(model: &Arc<dyn EmbeddingModel>) -> Result<bool> {
     Ok(ask(model, vec![PLAIN.to_owned()]).await?.iter().any(Option::is_some))
 }

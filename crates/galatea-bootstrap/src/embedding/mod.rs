@@ -14,7 +14,7 @@ use galatea_core::{
 use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
-use crate::{meaning::Meaning, words};
+use crate::{meaning::PromptMeaning, words};
 use batch::Embeddable;
 use wait::{Due, Wait};
 
@@ -27,24 +27,25 @@ const BATCH: u32 = 64;
 const REQUESTS: usize = 16;
 /// Longest time for one batch: the model's client retries within it.
 const DEADLINE: Duration = Duration::from_secs(120);
-/// How long a process keeps a claim: longer than [`DEADLINE`].
+/// Time that a process keeps a claim: longer than [`DEADLINE`].
 const CLAIM: Duration = Duration::from_secs(300);
 /// The pause after the first failure, and the longest after further ones.
 const FIRST_PAUSE: Duration = Duration::from_secs(30);
 const LONGEST_PAUSE: Duration = Duration::from_secs(3_600);
 /// Longest text that is embedded, in graphemes.
 const LONGEST: usize = 4_000;
-/// What evaluators make. Prompts look for it by meaning in the next turn, so it goes first.
+/// Memories that evaluators make. Prompts look for it by meaning in the next turn, so it goes
+/// first.
 const DERIVED: &[MemoryKind] = &[MemoryKind::Facts, MemoryKind::Summaries, MemoryKind::Profiles];
 const MESSAGES: &[MemoryKind] = &[MemoryKind::Messages];
 
 /// Embeds what waits. Does nothing without an embedding model.
 pub(crate) struct EmbeddingService {
-    meaning: Arc<Meaning>,
+    meaning: Arc<PromptMeaning>,
 }
 
 impl EmbeddingService {
-    pub(crate) fn new(meaning: Arc<Meaning>) -> Self {
+    pub(crate) fn new(meaning: Arc<PromptMeaning>) -> Self {
         Self { meaning }
     }
 }
@@ -70,9 +71,9 @@ impl Service for EmbeddingService {
     }
 }
 
-/// One run of the service.
+/// A run of the service.
 struct Work<'a> {
-    meaning: &'a Meaning,
+    meaning: &'a PromptMeaning,
     context: &'a ServiceContext,
     model: Arc<dyn EmbeddingModel>,
     /// Failures in a row.
@@ -191,7 +192,7 @@ impl Work<'_> {
         }
     }
 
-    /// How long the service pauses after a failure.
+    /// Pause of the service after a failure.
     fn pause(&mut self, error: &Error) -> Duration {
         let agent = self.context.agent.identity.id();
         if let (Some(LIMIT_CODE), Retry::After(pause)) = (error.code(), error.retry()) {

@@ -18,10 +18,10 @@ const BUSY: Duration = Duration::from_secs(30);
 /// The longest sleep of a pause: the clock may be set meanwhile.
 const STEP: Duration = Duration::from_secs(600);
 
-/// What may be embedded now.
+/// Memories that may be embedded now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Due {
-    /// What evaluators have made.
+    /// Memories that evaluators have made.
     Derived,
     /// Everything.
     All,
@@ -31,7 +31,7 @@ pub(super) struct Wait {
     agent: AgentId,
     clock: Arc<dyn Clock>,
     events: Receiver<Event>,
-    /// How long the agent has to be quiet.
+    /// Time for which the agent has to be quiet.
     quiet: Duration,
     /// Since the first message that was not looked at yet: when the agent counts as quiet, and when
     /// it is not waited for any longer.
@@ -40,7 +40,7 @@ pub(super) struct Wait {
     paused: Option<Deadline>,
 }
 
-/// What an event says.
+/// Meaning of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum News {
     Other,
@@ -106,12 +106,12 @@ impl Wait {
         self.look = Deadline::after(self.clock.now(), wait);
     }
 
-    /// Nothing is embedded for so long.
+    /// Time for which nothing is embedded.
     pub(super) fn pause(&mut self, pause: Duration) {
         self.paused = Some(Deadline::after(self.clock.now(), pause));
     }
 
-    /// How long it is until the next look; none if it is due.
+    /// Time until the next look; none if it is due.
     fn left(&self) -> Option<Duration> {
         let now = self.clock.now();
         match &self.busy {

@@ -9,13 +9,13 @@ use galatea_core::{
 
 use super::{
     lesson::{LearntFact, Relation},
-    people::{People, Subject},
+    people::{Subject, TalkPeople},
     talk::Talk,
 };
 use crate::{
     fact::{
         LONGEST,
-        grounding::{self, Names, Said, Statement},
+        grounding::{self, EvidenceMessage, Names, Statement},
         plain,
         rules::{self, Claim, Proposal, Ruling},
         same,
@@ -29,7 +29,7 @@ pub(super) const MOST: usize = 16;
 /// Bytes of a message that are compared with a fact.
 const COMPARED: usize = 4 * words::LONGEST;
 
-/// What a lesson amounts to.
+/// Changes by a lesson.
 #[derive(Debug, Default)]
 pub(super) struct Applied {
     pub(super) change: DerivedChange,
@@ -42,7 +42,7 @@ pub(super) struct Applied {
 pub(super) fn change(
     turn: &Turn<'_>,
     talk: &Talk,
-    people: &People<'_>,
+    people: &TalkPeople<'_>,
     known: &[Memory],
     shown_from: usize,
     facts: &[LearntFact],
@@ -74,12 +74,12 @@ struct Evidence<'a> {
     subject: Subject,
 }
 
-/// Those that the model names, as far as the fact stands in them; otherwise the nearest message in which
-/// it stands: small models count badly. None if it stands in none.
+/// Messages that the model names, as far as the fact stands in them; otherwise the nearest message
+/// in which it stands: small models count badly. None if it stands in none.
 fn evidence<'a>(
     turn: &Turn<'_>,
     talk: &'a Talk,
-    people: &People<'_>,
+    people: &TalkPeople<'_>,
     names: &Names,
     shown_from: usize,
     fact: &LearntFact,
@@ -91,10 +91,10 @@ fn evidence<'a>(
             numbers.iter().filter_map(|number| talk.evidence(*number)).map(AsRef::as_ref).collect();
         let first = *messages.first()?;
         let subject = people.subject(turn, &fact.about, first)?;
-        let said: Vec<Said<'_>> = numbers
+        let said: Vec<EvidenceMessage<'_>> = numbers
             .iter()
             .zip(&messages)
-            .map(|(number, message)| Said {
+            .map(|(number, message)| EvidenceMessage {
                 author: message.entity_id,
                 text: bounded(&message.content.text),
                 before: before(talk, *number),
@@ -110,7 +110,7 @@ fn evidence<'a>(
     };
     let named: Vec<usize> = fact.evidence.iter().copied().filter(shown).collect();
     let first = named.iter().find_map(|number| talk.evidence(*number));
-    // One author: what several said is a fact of each.
+    // A fact has one author: what several said is a fact of each.
     let of_one = |number: &usize| {
         talk.evidence(*number).map(|message| message.entity_id)
             == first.map(|first| first.entity_id)
@@ -138,7 +138,7 @@ fn without_suffixes(talk: &Talk, text: &str) -> String {
     text
 }
 
-/// What a message may answer.
+/// Message that a message may answer.
 fn before(talk: &Talk, number: usize) -> Option<(EntityId, &str)> {
     let message = talk.messages.get(number.checked_sub(2)?)?;
     Some((message.entity_id, bounded(&message.content.text)))
@@ -166,7 +166,7 @@ fn add(change: &mut DerivedChange, new: Derived, known: &[Memory], relation: Rel
     if change.new.iter().any(|fact| again(&fact.memory)) {
         return;
     }
-    // The same sentence is the same fact, whatever the model says of it.
+    // An equal sentence is an equal fact, whatever the model says of it.
     let repeated = known.iter().find(|fact| again(fact)).map(|fact| (fact, Proposal::Same));
     let proposed = repeated.or_else(|| match relation {
         Relation::New => None,

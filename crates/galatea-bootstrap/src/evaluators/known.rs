@@ -65,7 +65,7 @@ pub(super) async fn known(
         let query = of_people(&visible, turn, spoken_of, String::new(), 2 * PER_PERSON);
         lists.push(turn.store.recall(&query).await?.into_iter());
     }
-    // One of each in turn: what does not fit is then the least of everyone.
+    // Take one of each in turn: what does not fit is then the least of everyone.
     loop {
         let before = found.len();
         found.extend(lists.iter_mut().filter_map(Iterator::next));
@@ -97,7 +97,7 @@ fn of_people(
     }
 }
 
-/// What people said in the new messages, the newest first.
+/// Words of people in the new messages, the newest first.
 fn said(talk: &Talk) -> String {
     let new = talk.messages.iter().filter(|memory| talk.is_new(memory)).rev();
     let said: Vec<&str> = new
@@ -107,7 +107,7 @@ fn said(talk: &Talk) -> String {
     words::line(&said.join(" . "), LOOKED_FOR)
 }
 
-/// Who speaks in the new messages, the newest first, then who is spoken of.
+/// Speakers of the new messages, the newest first, then the people spoken of.
 fn concerned(
     talk: &Talk,
     said: &str,

@@ -18,7 +18,7 @@ pub(super) struct Lesson {
     pub(super) ties: Vec<Tie>,
 }
 
-/// One sentence about a person; about the author of the evidence if `about` is empty.
+/// A sentence about a person; about the author of the evidence if `about` is empty.
 #[derive(Debug, PartialEq)]
 pub(super) struct LearntFact {
     pub(super) about: String,
@@ -28,10 +28,10 @@ pub(super) struct LearntFact {
     pub(super) relation: Relation,
 }
 
-/// How a learnt fact stands to the known facts of the question, by their numbers.
+/// Relation of a learnt fact to the known facts of the question, by their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Relation {
-    /// Nothing known says the same or the opposite.
+    /// New: no known fact says the same or the opposite.
     New,
     /// A known fact was said again.
     Confirms(usize),

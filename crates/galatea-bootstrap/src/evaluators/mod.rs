@@ -1,7 +1,7 @@
 //! Evaluators of the standard plugin, one per file, and the steps of a reflection.
 
 mod apply;
-mod cursor;
+mod consolidate;
 mod known;
 mod lesson;
 mod people;
@@ -11,7 +11,6 @@ mod reflection;
 mod summarization;
 mod talk;
 
-pub(crate) use cursor::ReflectionCursor;
 pub(crate) use profiles::Profiles;
 pub(crate) use reflection::{INTERVAL, Reflection};
 pub(crate) use summarization::Summarization;

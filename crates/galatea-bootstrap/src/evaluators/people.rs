@@ -40,7 +40,7 @@ const PRONOUNS: [&str; 24] = [
 ];
 
 /// The people whom a name can mean in one room.
-pub(super) struct People<'a> {
+pub(super) struct TalkPeople<'a> {
     talk: &'a Talk,
     members: &'a [Entity],
     agent: String,
@@ -54,7 +54,7 @@ pub(super) struct Subject {
     pub(super) name: String,
 }
 
-impl<'a> People<'a> {
+impl<'a> TalkPeople<'a> {
     /// The speakers of `talk` and the members of its room.
     pub(super) fn new(turn: &Turn<'_>, talk: &'a Talk, members: &'a [Entity]) -> Self {
         Self { talk, members, agent: comparable(&turn.agent.character.name) }

@@ -62,7 +62,7 @@ impl Evaluator for Profiles {
     }
 }
 
-/// Who spoke last in this room, the newest first, without the agent.
+/// Last speakers in this room, the newest first, without the agent.
 fn speaking(turn: &Turn<'_>) -> Vec<EntityId> {
     let own = turn.agent.identity.entity();
     let recent = turn.recent.iter().rev().map(|memory| memory.entity_id);

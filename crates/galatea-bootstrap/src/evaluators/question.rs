@@ -5,7 +5,7 @@ use galatea_core::{
     fact::Origin,
     model::{
         TextRequest,
-        object::{self, Asked},
+        object::{self, ObjectAnswer},
     },
     speakers,
     tokens::Family,
@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{fact::LONGEST, words};
 
-/// How often the question is halved and retried if the model finds it too long.
+/// Number of times that the question is halved and retried if the model finds it too long.
 const HALVINGS: u32 = 4;
 /// Times a model is asked: an answer that cannot be read is asked for once more. The instructions
 /// describe its form already, so no schema is added.
@@ -41,7 +41,7 @@ pub(super) async fn ask(
     known: &[Memory],
     zone: &Zone,
     until: Timestamp,
-) -> Result<(Asked<Lesson>, usize)> {
+) -> Result<(ObjectAnswer<Lesson>, usize)> {
     let family = Family::of(&model.info().model);
     let mut most = model.info().limits.window.map(|window| u64::from(window).saturating_sub(KEPT));
     for _ in 0..HALVINGS {

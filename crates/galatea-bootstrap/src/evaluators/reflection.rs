@@ -14,17 +14,18 @@ use serde_json::{Map, json};
 use std::{sync::Arc, time::Duration};
 
 use super::{
-    apply,
-    cursor::ReflectionCursor,
-    known,
+    apply, known,
     lesson::Tie,
-    people::People,
+    people::TalkPeople,
     question,
     talk::{self, MESSAGES, Talk},
 };
-use crate::{fact::consolidate::consolidate, learning_cache::LearningCache, ties, words};
+use crate::{
+    evaluators::consolidate::consolidate, learning_cache::LearningCache,
+    reflection_cursor::ReflectionCursor, ties, words,
+};
 
-/// How often to reflect, in messages.
+/// Interval of reflections, in messages.
 pub(crate) const INTERVAL: Variable =
     Variable::new("REFLECTION_INTERVAL", "Messages in a room between two reflections that learn facts and relationships; 0 switches them off.").or("8");
 
@@ -84,7 +85,7 @@ impl Evaluator for Reflection {
                 return Err(error);
             }
         };
-        // What follows is done at most once: the messages are offered to no further reflection.
+        // The rest is done at most once: the messages are offered to no further reflection.
         if learnt.facts {
             consolidate(&self.0, turn, until).await?;
         }
@@ -95,9 +96,9 @@ impl Evaluator for Reflection {
     }
 }
 
-/// What a reflection learnt.
-struct Learnt {
-    /// Whether facts were stored or replaced.
+/// Result of a reflection.
+struct LearntFacts {
+    /// True if facts were stored or replaced.
     facts: bool,
     /// Not stored yet.
     ties: Vec<Tie>,
@@ -112,7 +113,7 @@ impl Reflection {
         talk: &mut Talk,
         cursor: &ReflectionCursor,
         until: Timestamp,
-    ) -> Result<Learnt> {
+    ) -> Result<LearntFacts> {
         let model = turn.models.text(Tier::TextSmall);
         let agent = turn.agent.identity.id();
         let members = turn.store.entities_in_room(turn.room.id).await?;
@@ -130,7 +131,7 @@ impl Reflection {
             millis: u64::try_from(turn.now().since(started).as_millis()).unwrap_or(u64::MAX),
         });
         let lesson = asked.value;
-        let people = People::new(turn, talk, &members);
+        let people = TalkPeople::new(turn, talk, &members);
         let applied = apply::change(turn, talk, &people, &known, shown_from, &lesson.facts);
         let apply::Applied { mut change, dropped } = applied;
         if let Some(id) = cursor.first_fact() {
@@ -150,7 +151,7 @@ impl Reflection {
             (false, 1..) => self.0.note_unable(turn, DROPPED).await?,
             (false, 0) => {}
         }
-        Ok(Learnt { facts, ties: lesson.ties })
+        Ok(LearntFacts { facts, ties: lesson.ties })
     }
 }
 
@@ -188,7 +189,7 @@ fn interval(turn: &Turn<'_>) -> Result<Option<u64>> {
     Ok((interval > 0 && !scripted).then_some(interval))
 }
 
-/// What was said since the last reflection, if that is enough for another one, and how far it
+/// Messages since the last reflection, if that is enough for another one, and how far it
 /// reads. The count starts again, also if the model fails, so that it is not called again for every
 /// message: the next reflection reads these messages, too.
 async fn due(
@@ -233,7 +234,7 @@ async fn store(cache: &LearningCache, turn: &Turn<'_>, cursor: ReflectionCursor)
     Ok(())
 }
 
-/// Whether at least `interval` messages are newer than the last reflection.
+/// True if at least `interval` messages are newer than the last reflection.
 async fn is_enough(
     turn: &Turn<'_>,
     last: Option<&ReflectionCursor>,

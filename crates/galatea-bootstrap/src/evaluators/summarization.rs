@@ -33,13 +33,14 @@ pub(crate) struct Summarization {
 /// Messages that have left and are worth a call of the model. Fewer wait for more, and are found by
 /// searches: long messages fill a prompt in a few turns.
 const WORTH_IT: u64 = 4;
-/// How often that number doubles while the model's answers have no words: up to [`SLICE`] messages.
+/// Number of times that this number doubles while the model's answers have no words: up to
+/// [`SLICE`] messages.
 const DOUBLED: u32 = 4;
 /// Messages per question.
 const SLICE: usize = 64;
 /// Questions of one run. A room that is further behind goes on with its next turn.
 const SLICES: usize = 4;
-/// How often a slice is halved if the model finds it too long.
+/// Number of times that a slice is halved if the model finds it too long.
 const HALVINGS: u32 = 4;
 /// Messages read back at most, if a room has no summary. Older ones are found by a search.
 const READ: u32 = 256;
@@ -70,8 +71,8 @@ impl Evaluator for Summarization {
             // Until when the room is summarised is in its newest summary, which `evaluate` reads. What
             // leaves because of its number is worth a call unless the model says nothing of it.
             (Some(_), None) => Ok(true),
-            (Some(Next::Leaving(_)), _) if self.empty.load(Relaxed) == 0 => Ok(true),
-            (Some(Next::Left(end) | Next::Leaving(end)), Some(until)) => {
+            (Some(NextSummary::Leaving(_)), _) if self.empty.load(Relaxed) == 0 => Ok(true),
+            (Some(NextSummary::Left(end) | NextSummary::Leaving(end)), Some(until)) => {
                 let query = between(turn, Some(after(until)), end);
                 Ok(turn.store.count_memories(&query).await? >= self.worth_it())
             }
@@ -81,7 +82,7 @@ impl Evaluator for Summarization {
         let turn = finished.turn;
         let mut last = summary::newest(turn, None).await?;
         let until = last.as_ref().map(|last| last.until);
-        let Some(Next::Left(end) | Next::Leaving(end)) = next(turn, until) else {
+        let Some(NextSummary::Left(end) | NextSummary::Leaving(end)) = next(turn, until) else {
             until.into_iter().for_each(|until| self.note(turn.room.id, until));
             return Ok(());
         };
@@ -151,18 +152,18 @@ impl Summarization {
 }
 
 /// Up to which time messages are summarised next.
-enum Next {
+enum NextSummary {
     /// Prompts no longer show the messages up to this one. A summary that ends here is shown at once.
     Left(Timestamp),
     /// Prompts show them, and soon lose them all at once.
     Leaving(Timestamp),
 }
 
-/// What is summarised next in a room that is summarised until then.
-fn next(turn: &Turn<'_>, until: Option<Timestamp>) -> Option<Next> {
+/// Messages that are summarised next in a room that is summarised until then.
+fn next(turn: &Turn<'_>, until: Option<Timestamp>) -> Option<NextSummary> {
     let new = |at: &Timestamp| until.is_none_or(|until| until < *at);
-    let left = turn.earlier.filter(new).map(Next::Left);
-    left.or_else(|| summary::leaving(turn).filter(new).map(Next::Leaving))
+    let left = turn.earlier.filter(new).map(NextSummary::Left);
+    left.or_else(|| summary::leaving(turn).filter(new).map(NextSummary::Leaving))
 }
 
 fn after(until: Timestamp) -> Timestamp {
@@ -204,7 +205,7 @@ async fn ask(
     Err(question::too_little())
 }
 
-/// As many messages as `most`, and those of the same time as the last: a summary ends between two
+/// Takes `most` messages, and those of the same time as the last: a summary ends between two
 /// times.
 fn whole(messages: &[Memory], most: usize) -> usize {
     let Some(last) = most.checked_sub(1).and_then(|at| messages.get(at)) else {

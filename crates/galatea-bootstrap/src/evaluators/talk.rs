@@ -7,8 +7,7 @@ use galatea_core::{
 use serde_json::Value;
 use std::{collections::HashSet, sync::Arc};
 
-use super::cursor::ReflectionCursor;
-use crate::fact::plain;
+use crate::{fact::plain, reflection_cursor::ReflectionCursor};
 
 /// Maximum number of messages read. A busy room is reflected on after 24 turns
 /// ([`galatea_core::EvaluatorUse::WhenQuiet`]).
@@ -17,18 +16,18 @@ pub(super) const MESSAGES: u32 = 96;
 /// Nothing is learnt from them again.
 const SHOWN_AGAIN: usize = 8;
 
-/// What is reflected on.
+/// The messages of a reflection.
 pub(super) struct Talk {
     /// Oldest first.
     pub(super) messages: Vec<Arc<Memory>>,
-    /// Those that were not reflected on yet.
+    /// Messages that were not reflected on yet.
     new: HashSet<MemoryId>,
     others: Speakers,
     own: (EntityId, String),
 }
 
 impl Talk {
-    /// What was said after `last`, the newest `most` messages of it, and a little before them.
+    /// Messages after `last`, the newest `most` messages of it, and a little before them.
     pub(super) async fn since(
         turn: &Turn<'_>,
         last: Option<&ReflectionCursor>,
@@ -76,17 +75,17 @@ impl Talk {
             Speakers::new(agent, all.iter().map(|(entity, name)| (*entity, name.as_deref())));
     }
 
-    /// What a speaker is called in the question.
+    /// Name of a speaker in the question.
     pub(super) fn name(&self, entity: EntityId) -> String {
         if self.is_agent(entity) { self.own.1.clone() } else { self.others.name(entity) }
     }
 
-    /// Whether this is the agent itself.
+    /// True if this is the agent itself.
     pub(super) fn is_agent(&self, entity: EntityId) -> bool {
         entity == self.own.0
     }
 
-    /// Whether a message was not reflected on yet.
+    /// True if a message was not reflected on yet.
     pub(super) fn is_new(&self, message: &Memory) -> bool {
         self.new.contains(&message.id)
     }

@@ -44,11 +44,11 @@ pub(crate) struct Merged {
     pub(crate) parts: Vec<MemoryId>,
 }
 
-/// What came of asking.
+/// Result of asking.
 #[derive(Default)]
-pub(crate) struct Answers {
+pub(crate) struct MergeAnswers {
     pub(crate) merged: Vec<Merged>,
-    /// What the calls used; none without a call.
+    /// Use of the calls; none without a call.
     pub(crate) usage: Option<Usage>,
     /// The model could not be asked, or not in time.
     pub(crate) failed: bool,
@@ -60,9 +60,9 @@ type Group<'a> = Vec<&'a Derived>;
 
 /// Merges these facts where the model finds some that belong together. What the model costs is
 /// bounded by [`CALLS`] and [`TOKENS`]; after a failure it is not asked again.
-pub(crate) async fn merge(turn: &Turn<'_>, facts: &[&Derived], until: Timestamp) -> Answers {
+pub(crate) async fn merge(turn: &Turn<'_>, facts: &[&Derived], until: Timestamp) -> MergeAnswers {
     let model = turn.models.text(Tier::TextSmall);
-    let mut answers = Answers::default();
+    let mut answers = MergeAnswers::default();
     if model.info().scripted {
         return answers;
     }

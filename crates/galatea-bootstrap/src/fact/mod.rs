@@ -1,15 +1,14 @@
-//! What people say of themselves and of others, with author, source and time.
+//! Facts that people tell of themselves and of others, with author, source and time.
 
-pub(crate) mod consolidate;
 pub(crate) mod grounding;
-mod merge;
+pub(crate) mod merge;
 pub(crate) mod rules;
 pub(crate) mod view;
 
 /// Longest fact, in graphemes.
 pub(crate) const LONGEST: usize = 300;
 
-/// Whether two sentences are equal except for case, spaces and punctuation.
+/// True if two sentences are equal except for case, spaces and punctuation.
 pub(crate) fn same(a: &str, b: &str) -> bool {
     let letters = |text: &str| {
         text.chars()

@@ -3,7 +3,7 @@
 
 use galatea_core::EntityId;
 
-/// What the rules look at: who a fact is about, and who said it.
+/// Facts that the rules look at: who a fact is about, and who said it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Claim {
     /// The person it is about.
@@ -18,7 +18,7 @@ impl Claim {
     }
 }
 
-/// What the model says of a learnt fact and a known one.
+/// Judgement of the model about a learnt fact and a known one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Proposal {
     /// They say the same.
@@ -27,7 +27,7 @@ pub(crate) enum Proposal {
     Replaced,
 }
 
-/// What is done.
+/// Decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ruling {
     /// The learnt one is stored beside the known one.

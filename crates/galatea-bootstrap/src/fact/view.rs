@@ -2,14 +2,14 @@
 
 use galatea_core::{EntityId, Memory, Result, Turn, Visibility};
 
-/// What may be shown in the room of a turn, of what belongs to the room itself, its World and the
-/// agent: messages have no wider scope.
+/// Memories that may be shown in the room of a turn, of those that belong to the room itself, its
+/// World and the agent: messages have no wider scope.
 pub(crate) fn of_room(turn: &Turn<'_>) -> Visibility {
     Visibility::in_room(turn.room, &[])
 }
 
-/// What may be shown in the room of a turn. In a direct room that includes what is private to its
-/// person ([`person`]).
+/// Memories that may be shown in the room of a turn. In a direct room that includes what is private
+/// to its person ([`person`]).
 pub(crate) fn of_person(turn: &Turn<'_>, person: &[EntityId]) -> Visibility {
     Visibility::in_room(turn.room, person)
 }

@@ -19,7 +19,7 @@ use crate::choose;
 #[derive(Default)]
 pub(crate) struct CharacterProvider(Mutex<VecDeque<(Basis, Fragment)>>);
 
-/// What the text depends on.
+/// Values that the text depends on.
 #[derive(PartialEq)]
 struct Basis {
     character: ByAddress,

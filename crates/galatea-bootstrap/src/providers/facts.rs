@@ -11,7 +11,9 @@ use galatea_core::{
     speakers, standing,
     store::{RecallQuery, Recalled},
 };
+use serde_json::Value;
 use std::{
+    borrow::Cow,
     collections::{BTreeSet, HashSet},
     iter,
     sync::Arc,
@@ -22,20 +24,20 @@ use crate::{
     asked_people,
     fact::{LONGEST, plain, view},
     learning_cache::LearningCache,
-    meaning::{self, Meaning},
+    meaning::{self, PromptMeaning},
     profile, words,
 };
 
-pub(crate) struct Facts(pub(crate) Arc<LearningCache>, pub(crate) Arc<Meaning>);
+pub(crate) struct Facts(pub(crate) Arc<LearningCache>, pub(crate) Arc<PromptMeaning>);
 
 /// Maximum number of facts shown (elizaOS: two searches of 6).
 const MOST: usize = 12;
-/// How many of them are selected because they fit the message; the others are the newest about the
-/// speakers.
+/// Number of facts that are selected because they fit the message; the others are the newest about
+/// the speakers.
 const FITTING: usize = 8;
 /// Maximum number of profiles shown: some hundred tokens.
 const PROFILES: usize = 4;
-/// How many facts are shown although a profile says them: they may say more.
+/// Number of facts that are shown although a profile says them: they may say more.
 const TOLD: usize = 3;
 /// Tokens of the heading over what is known of one person. Counted for each fact, since each may be
 /// about another person.
@@ -74,7 +76,7 @@ impl Provider for Facts {
         let speaking = standing::speakers(turn).chain(person.iter().copied());
         let people: Vec<EntityId> = speaking.collect::<HashSet<_>>().into_iter().collect();
         let query = |text: String, most: usize| query(turn, &person, text, most);
-        // What was said of people before they wrote themselves is shown with the rest.
+        // Facts of people from before they wrote themselves are shown with the rest.
         let asked = people.iter().copied().chain(ids_by_name(turn, &people)).collect();
         let newest = RecallQuery { people: asked, ..query(String::new(), MOST + 1) };
         let mut newest = self.recalled(turn, &newest).await?;
@@ -97,7 +99,7 @@ impl Provider for Facts {
         let subjects = self.0.subjects(turn, &person).await?;
         let named = asked_people::named(turn, &question, &subjects);
         let mut fitting = query(question, MOST).naming(named);
-        fitting.meanings.extend(said.into_iter().flat_map(meaning::Said::into_meanings));
+        fitting.meanings.extend(said.into_iter().flat_map(meaning::QuestionMeaning::into_meanings));
         let fitting = self.recalled(turn, &fitting).await?;
         let profiles = profile::of(turn, &people, &person).await?;
         let mut profiles = profile::current(turn, profiles).await?;
@@ -121,7 +123,7 @@ impl Provider for Facts {
 }
 
 impl Facts {
-    /// What a search finds, each fact under the person that it is about.
+    /// Facts that a search finds, each fact under the person that it is about.
     async fn recalled(&self, turn: &Turn<'_>, query: &RecallQuery) -> Result<Vec<Recalled>> {
         let mut found = turn.store.recall(query).await?;
         let (identity, world) = (&turn.agent.identity, turn.room.world_id);
@@ -189,8 +191,8 @@ fn profile_line(profile: &Derived) -> String {
     words::quoted(&words::line(&profile.memory.content.text, profile::LONGEST))
 }
 
-/// One list per person, the speakers first. What is known of linked entities stands under the one
-/// that speaks.
+/// Makes one list per person, the speakers first. What is known of linked entities stands under the
+/// one that speaks.
 fn render(turn: &Turn<'_>, person: &[EntityId], profiles: &[Derived], facts: &[Memory]) -> String {
     let names = names(turn, facts);
     let of = |fact: &Memory| match person {
@@ -235,7 +237,9 @@ fn line(turn: &Turn<'_>, names: &Speakers, fact: &Memory) -> String {
     let origin = Origin::of(fact);
     // Stored with the name in front, where the sentence has none: the list says whose it is.
     let named = format!("{}: ", plain(&origin.subject_name));
-    let text = words::quoted(text.strip_prefix(&named).unwrap_or(&text));
+    let text = text.strip_prefix(&named).unwrap_or(&text);
+    let key = fact.metadata.get("key").and_then(Value::as_str);
+    let text = words::quoted(&key.map_or(Cow::Borrowed(text), |key| detail(key, text)));
     match origin.said_by {
         Some(_) if origin.is_own(fact.entity_id) => format!("{text} (said {date})"),
         Some(author) => {
@@ -245,12 +249,20 @@ fn line(turn: &Turn<'_>, names: &Speakers, fact: &Memory) -> String {
     }
 }
 
+/// A detail that was stored as `key: value`, as a clause: a form of its own is copied by weak models.
+fn detail<'a>(key: &str, text: &'a str) -> Cow<'a, str> {
+    match text.strip_prefix(key).and_then(|rest| rest.strip_prefix(": ")) {
+        Some(value) => Cow::Owned(format!("{} is {value}", words::spoken(key))),
+        None => Cow::Borrowed(text),
+    }
+}
+
 /// The day, with the year if it is another one.
 pub(crate) fn date(turn: &Turn<'_>, at: Timestamp) -> String {
     turn.agent.zone.local(at).date()
 }
 
-/// What the people of facts are called: those here as in the rest of the prompt, others by the name
+/// Names of the people of facts: those here as in the rest of the prompt, others by the name
 /// that is known.
 fn names(turn: &Turn<'_>, facts: &[Memory]) -> Speakers {
     let origins: Vec<(EntityId, Origin)> =

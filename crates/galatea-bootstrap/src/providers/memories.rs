@@ -21,15 +21,15 @@ use std::{
 use crate::{
     asked_people,
     fact::view,
-    meaning::{self, Meaning},
+    meaning::{self, PromptMeaning},
     summary, words,
 };
 
-pub(crate) struct Memories(pub(crate) Arc<Meaning>);
+pub(crate) struct Memories(pub(crate) Arc<PromptMeaning>);
 
 /// Maximum number of messages that are looked for.
 const MOST: u32 = 12;
-/// The same of a search by words alone, each with enough of the question's words.
+/// Results of a search by words alone, each with enough of the question's words.
 const BY_WORDS: u32 = 4;
 /// Tokens of the time before a group of messages.
 const TIME: u64 = 12;
@@ -44,7 +44,7 @@ const COVERAGE: f32 = 0.35;
 /// A hit counts if its score is at least this part of the best one's, which a name in the question may
 /// have doubled.
 const NEAR_BEST: f32 = 0.3;
-/// The same of a search by words alone, in which the evidence is nearly always the best hit.
+/// Results of a search by words alone, in which the evidence is nearly always the best hit.
 const NEAR_BEST_BY_WORDS: f32 = 0.6;
 /// A message shows its time if so much lies between it and the one before it.
 const PAUSE: Duration = Duration::from_secs(600);
@@ -99,7 +99,7 @@ impl Provider for Memories {
             room: Some(turn.room.id),
             since: summary::reset(turn),
             before: Some(shown_from(oldest, turn.message)),
-            meanings: said.map(meaning::Said::into_meanings).unwrap_or_default(),
+            meanings: said.map(meaning::QuestionMeaning::into_meanings).unwrap_or_default(),
             neighbours: true,
             coverage,
             fusion: Fusion::of(&turn.agent.settings)?,
@@ -196,12 +196,12 @@ fn needed(hit: &Recalled) -> impl Iterator<Item = &Memory> {
     before.into_iter().chain(after)
 }
 
-/// Whether a message ends with a question.
+/// True if a message ends with a question.
 fn asks(memory: &Memory) -> bool {
     memory.content.text.trim_end().ends_with(['?', '？'])
 }
 
-/// What a message says, to compare it with others.
+/// Words of a message, to compare it with others.
 struct Gist {
     by: Option<EntityId>,
     /// Hashes of its words in lower case, each once, in order: a prompt compares some 1,000 words.
@@ -216,7 +216,7 @@ impl Gist {
         Self { by: speaker(memory), words }
     }
 
-    /// Whether it adds nothing to another message.
+    /// True if it adds nothing to another message.
     fn is_in(&self, told: &Memory) -> bool {
         if self.by != speaker(told) {
             return false;
@@ -238,7 +238,7 @@ impl Gist {
     }
 }
 
-/// Who says a message. `None` for a question: it says nothing of the person who asks.
+/// Speaker of a message. `None` for a question: it says nothing of the person who asks.
 fn speaker(memory: &Memory) -> Option<EntityId> {
     (!asks(memory)).then_some(memory.entity_id)
 }

@@ -80,7 +80,7 @@ fn place(turn: &Turn<'_>, parent: Option<&str>) -> String {
     format!("You write in {what}{within}{platform}, where several people read and write.")
 }
 
-/// What it is, and the name behind it if there is one.
+/// Sort of the place, and the name behind it if there is one.
 fn joined([what, of]: [&str; 2], name: &str) -> String {
     if name.is_empty() { what.to_owned() } else { format!("{what}{of}{name}") }
 }

@@ -59,7 +59,7 @@ fn of_room(turn: &Turn<'_>) -> Option<String> {
     told("The admins of this room have set", &list)
 }
 
-/// What the World's admins have answered to the character's declared settings.
+/// Answers of the World's admins to the character's declared settings.
 fn of_world(turn: &Turn<'_>) -> Option<String> {
     let world = turn.world.filter(|_| !turn.room.kind.is_direct())?;
     let list: Vec<String> = world_settings::declared(&turn.agent.character.settings)

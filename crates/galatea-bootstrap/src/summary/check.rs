@@ -16,23 +16,23 @@ const NOUNS: (usize, usize) = (15, 100);
 const ENDING: usize = 3;
 const KEPT: usize = 3;
 
-/// What a summary was made of.
+/// Sources of a summary.
 #[derive(Clone, Copy)]
 pub(crate) struct Sources<'a> {
     /// The whole question: its words are known.
     pub(crate) lines: &'a [&'a str],
-    /// What people wrote, without the dates and names that the question adds: it shows whether the
+    /// Words of people, without the dates and names that the question adds: they show whether the
     /// language writes nouns with a capital letter.
     pub(crate) written: &'a [&'a str],
 }
 
 /// Words and numbers that may stand in a summary.
-struct Known {
+struct KnownNumbers {
     words: HashSet<String>,
     numbers: Numbers,
 }
 
-impl Known {
+impl KnownNumbers {
     fn of(texts: &[&str]) -> Self {
         let mut known = Self { words: HashSet::new(), numbers: Numbers::default() };
         for text in texts {
@@ -50,7 +50,7 @@ impl Known {
         known
     }
 
-    /// Whether a name stands in the texts, perhaps with another ending.
+    /// True if a name stands in the texts, perhaps with another ending.
     fn has_name(&self, name: &str) -> bool {
         let name = fold(name);
         if self.words.contains(&name) {
@@ -72,7 +72,7 @@ fn is_cyrillic(word: &str) -> bool {
     word.chars().all(|c| matches!(c, '\u{400}'..='\u{4ff}'))
 }
 
-/// Whether two Cyrillic words differ in a short ending only.
+/// True if two Cyrillic words differ in a short ending only.
 fn is_case_of(a: &str, b: &str) -> bool {
     let same = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
     let rest = |word: &str| word.chars().count() - same;
@@ -81,7 +81,7 @@ fn is_case_of(a: &str, b: &str) -> bool {
 
 /// Names and numbers of `summary` that `sources` do not contain.
 pub(crate) fn invented(summary: &str, sources: Sources<'_>) -> Vec<String> {
-    let (known, lexicon) = (Known::of(sources.lines), lexicon::lexicon());
+    let (known, lexicon) = (KnownNumbers::of(sources.lines), lexicon::lexicon());
     let names_count = !capitalises_nouns(sources.written);
     let ordinary = lower_case(summary);
     let mut seen = HashSet::new();
@@ -120,7 +120,7 @@ fn lower_case(text: &str) -> HashSet<String> {
     words.collect()
 }
 
-/// Whether the first word of a sentence has its capital letter from there: a word of the list, or one
+/// True if the first word of a sentence has its capital letter from there: a word of the list, or one
 /// that the text also writes small.
 fn is_ordinary(word: &str, small: &HashSet<String>, lexicon: &Lexicon) -> bool {
     let word = fold(word);

@@ -44,7 +44,7 @@ impl Lexicon {
         lexicon
     }
 
-    /// Whether a folded word often begins a sentence and is no name.
+    /// True if a folded word often begins a sentence and is no name.
     pub(crate) fn is_opening(&self, word: &str) -> bool {
         self.openings.contains(word)
             || self.months.contains_key(word)

@@ -1,4 +1,4 @@
-//! What was said in a room before the messages that a prompt shows. Each is made of the one before
+//! Summaries of a room before the messages that a prompt shows. Each is made of the one before
 //! it and of the messages since, and keeps the ids of both.
 
 pub(crate) mod check;
@@ -12,7 +12,7 @@ use galatea_core::{
 use serde_json::{Map, Value, json};
 use std::cmp::Reverse;
 
-/// Whether a folded word often begins a sentence and is no name.
+/// True if a folded word often begins a sentence and is no name.
 pub(crate) fn is_opening(word: &str) -> bool {
     lexicon::lexicon().is_opening(word)
 }
@@ -80,7 +80,7 @@ pub(crate) async fn newest(turn: &Turn<'_>, ended: Option<Timestamp>) -> Result<
     Ok(newest.map(|(memory, until)| Summary::of(memory, until)))
 }
 
-/// When the room's conversation was reset.
+/// Time at which the room's conversation was reset.
 pub(crate) fn reset(turn: &Turn<'_>) -> Option<Timestamp> {
     turn.room.metadata.get("resetAt").and_then(Value::as_i64).map(Timestamp)
 }

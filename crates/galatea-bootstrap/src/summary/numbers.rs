@@ -152,7 +152,7 @@ impl Numbers {
         }
     }
 
-    /// Whether the number at a place among these tokens stands in the texts.
+    /// True if the number at a place among these tokens stands in the texts.
     pub(crate) fn has(&self, tokens: &[Token<'_>], at: usize) -> bool {
         let Some(Token::Number(number)) = tokens.get(at) else { return false };
         let Readings { whole, parts } = readings(number);
@@ -176,7 +176,7 @@ impl Numbers {
             || as_hour()
     }
 
-    /// Whether the number of this month stands in the texts.
+    /// True if the number of this month stands in the texts.
     pub(crate) fn has_month(&self, lexicon: &Lexicon, word: &str) -> bool {
         lexicon.month(word).is_some_and(|month| {
             let month = month.to_string();

@@ -55,7 +55,7 @@ pub(crate) async fn ask(
         if old.is_empty() { "(none)" } else { old }
     );
     let since = kept_since(turn);
-    // Where old messages are deleted, what they said leaves the summary as well.
+    // If old messages are deleted, what they said leaves the summary as well.
     let continues = !old.is_empty() && since.is_none() && old.graphemes(true).count() <= CONTINUED;
     let instructions = match since {
         Some(day) => format!("{INSTRUCTIONS} Leave out everything from before {day}."),

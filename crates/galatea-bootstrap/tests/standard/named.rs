@@ -200,7 +200,7 @@ async fn namesakes_are_told_apart_in_all_parts_of_a_prompt() {
     assert_eq!(called(&scene, MARIA), "Maria");
 }
 
-/// With every question of the retrieval set the providers search as the figures of `docs/memory.md`
+/// With every question of the retrieval set the providers search as the figures of `docs/search.md`
 /// are measured: for the people named, without their names, with the text that the set has a vector
 /// of, and with the usual levers.
 #[tokio::test]

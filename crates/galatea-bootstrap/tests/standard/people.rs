@@ -270,7 +270,9 @@ async fn details_are_merged_shown_here_and_nowhere_else() {
     assert_eq!(known["contact"], json!({ "city": "Porto", "pet": "a cat" }));
     let shown = scene.shows("FACTS").await.text;
     assert!(
-        shown.contains("city: Porto") && shown.contains("pet: a cat") && !shown.contains("Lisbon"),
+        shown.contains("“city is Porto”")
+            && shown.contains("“pet is a cat”")
+            && !shown.contains("Lisbon"),
         "{shown}"
     );
     assert_eq!(scene.double.tables().memories.len(), 2, "repeating keeps nothing twice");

@@ -7,12 +7,12 @@ use super::{
     Character, Knowledge, MessageExample,
     diagnostic::{EMPTY, MISSING},
     fields::{Fields, index, keep, text, text_list},
-    node::{Entry, Kind, Node},
+    node::{Field, Kind, Node},
     notes::Notes,
 };
 use crate::content::Content;
 
-/// Where a card's greeting is kept: it is an example of the style as well.
+/// Field that keeps a card's greeting: it is an example of the style as well.
 pub(super) const GREETING: &str = "first_mes";
 /// Speaker of the other side in examples.
 const OTHER: &str = "{{user1}}";
@@ -59,8 +59,8 @@ fn mapped() -> impl Iterator<Item = &'static str> {
         .copied()
 }
 
-/// Whether a file's root is a card: it says so, or it has the fields of one and no bio.
-pub(super) fn is_card(entries: &[Entry]) -> bool {
+/// True if a file's root is a card: it says so, or it has the fields of one and no bio.
+pub(super) fn is_card(entries: &[Field]) -> bool {
     let says = entries.iter().any(|entry| {
         entry.key == "spec"
             && matches!(&entry.value.kind, Kind::Text(spec) if spec.starts_with("chara_card"))
@@ -72,7 +72,7 @@ pub(super) fn is_card(entries: &[Entry]) -> bool {
 
 /// Reads a card.
 pub(super) fn character(
-    entries: &[Entry],
+    entries: &[Field],
     root: &Range<usize>,
     notes: &mut Notes<'_>,
 ) -> Character {
@@ -131,7 +131,8 @@ pub(super) fn character(
     character
 }
 
-/// Who it is, in one text: a text is always shown whole, and of several only some.
+/// Description of the character, in one text: a text is always shown whole, and of several only
+/// some.
 fn bio(
     name: &str,
     description: Option<String>,
@@ -178,7 +179,7 @@ fn conversations(text: &str, name: &str) -> Vec<Vec<MessageExample>> {
                 last.content.text.push_str(line);
             }
             (None, None) if line.trim().is_empty() => {}
-            // What stands before the first speaker is told by the character.
+            // Text before the first speaker is told by the character.
             (None, None) => {
                 let content = Content::text(line.trim());
                 talk.push(MessageExample { name: name.to_owned(), content });
@@ -193,7 +194,7 @@ fn conversations(text: &str, name: &str) -> Vec<Vec<MessageExample>> {
     talks
 }
 
-/// Who speaks in a line, and the words.
+/// Speaker of a line, and the words.
 fn speaker(line: &str, name: &str) -> Option<(String, String)> {
     let (who, words) = line.trim_start().split_once(':')?;
     let who = who.trim();
@@ -227,7 +228,7 @@ fn knowledge(book: &Node) -> Vec<Knowledge> {
     lines.into_iter().map(|(_, _, text)| Knowledge::Text(text)).collect()
 }
 
-/// Whether an entry always holds, its place, and its text behind the words that it is about.
+/// True if an entry always holds, its place, and its text behind the words that it is about.
 fn entry(node: &Node) -> Option<(bool, f64, String)> {
     let Value::Object(entry) = node.to_value() else { return None };
     let flag = |key: &str| entry.get(key).and_then(Value::as_bool);

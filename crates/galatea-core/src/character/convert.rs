@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{Character, keys::FIELDS};
 
-/// Where fields without a counterpart go: elizaOS refuses unknown fields, but `settings` is free.
+/// Place of fields without a counterpart: elizaOS refuses unknown fields, but `settings` is free.
 const UNMAPPED: &str = "unmapped";
 
 /// The character as JSON text that elizaOS 1.x accepts, ending in a line break.

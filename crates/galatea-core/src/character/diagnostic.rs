@@ -1,12 +1,12 @@
-//! One fault of a file with its place, in the form people know from rustc and uv.
+//! A fault of a file with its place, in the form people know from rustc and uv.
 
 use serde::Serialize;
 use std::{fmt, ops::Range};
 
 use super::snippet;
-use crate::{error::Error, finding::Severity};
+use crate::error::{Error, finding::Severity};
 
-/// One fault or remark about a character file, with its place. `Display` prints the whole of it,
+/// A fault or remark about a character file, with its place. `Display` prints the whole of it,
 /// several lines.
 ///
 /// Values that may be secrets never occur: messages do not repeat values, and the source line is
@@ -18,7 +18,7 @@ pub struct Diagnostic {
     pub severity: Severity,
     /// Stable code that `galatea explain` knows; one of [`CODES`].
     pub code: &'static str,
-    /// What is wrong, one sentence.
+    /// The fault, in one sentence.
     pub message: String,
     /// The file as the person named it.
     pub file: String,
@@ -32,7 +32,7 @@ pub struct Diagnostic {
     pub caret: usize,
     /// Width of the caret in characters, at least 1.
     pub width: usize,
-    /// What the reader should do next.
+    /// Next step of the reader.
     pub help: Option<String>,
 }
 
@@ -163,16 +163,16 @@ impl Diagnostic {
     }
 }
 
-/// What a code means, for `galatea explain` and the reference.
+/// Meaning of a code, for `galatea explain` and the reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Explanation {
     /// The stable code, `GAL-…`, by which people search.
     pub code: &'static str,
-    /// One line that says what happened, without values.
+    /// Summary in a line, without values.
     pub title: &'static str,
-    /// What usually causes it.
+    /// Usual cause.
     pub cause: &'static str,
-    /// What a person does about it.
+    /// Remedy.
     pub fix: &'static str,
 }
 

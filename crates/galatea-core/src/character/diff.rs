@@ -1,4 +1,4 @@
-//! What changed between two versions of a character.
+//! Changes between two versions of a character.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use std::fmt;
 
 use super::{Character, MAX_DEPTH, convert::convert, snippet::names_a_secret};
 
-/// One change. Values of secrets are never shown.
+/// A change. Values of secrets are never shown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Difference {
     /// Where, such as `style.all[2]` or `settings.discord.allowedChannelIds`.
@@ -14,7 +14,7 @@ pub struct Difference {
     /// The value before; none for an added key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<Value>,
-    /// What is there now.
+    /// New value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Value>,
 }

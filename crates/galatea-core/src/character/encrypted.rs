@@ -5,12 +5,12 @@ use serde_json::Value;
 
 use super::{
     diagnostic::ENCRYPTED,
-    node::{Entry, Kind},
+    node::{Field, Kind},
     notes::Notes,
 };
 
 /// Remarks on every such value in a field, at any depth.
-pub(super) fn remark(entry: &Entry, notes: &mut Notes<'_>) {
+pub(super) fn remark(entry: &Field, notes: &mut Notes<'_>) {
     match &entry.value.kind {
         Kind::Text(text) if is_cipher(text) => {
             let help = "write the plain value into `.env` or the environment, under the same name; until then this one is not used";
@@ -26,7 +26,7 @@ pub(super) fn remark(entry: &Entry, notes: &mut Notes<'_>) {
     }
 }
 
-/// Whether a setting is such a value. One that is would hide the plain one elsewhere.
+/// True if a setting is such a value. One that is would hide the plain one elsewhere.
 pub(super) fn is_encrypted(value: &Value) -> bool {
     value.as_str().is_some_and(is_cipher)
 }

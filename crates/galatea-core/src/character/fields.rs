@@ -8,16 +8,16 @@ use super::{
     diagnostic::{KEY, TWICE, TYPE},
     encrypted,
     keys::nearest,
-    node::{Entry, Kind, Node},
+    node::{Field, Kind, Node},
     notes::Notes,
 };
 
 /// Fields by name. A name written twice is remarked; the last one counts.
-pub(super) type Fields<'a> = BTreeMap<&'a str, &'a Entry>;
+pub(super) type Fields<'a> = BTreeMap<&'a str, &'a Field>;
 
 /// Keeps an unknown field under its dotted name, with a warning.
 pub(super) fn keep(
-    entry: &Entry,
+    entry: &Field,
     path: &str,
     known: &[&str],
     extra: &mut Map<String, Value>,
@@ -54,7 +54,7 @@ pub(super) fn suggestion(key: &str, known: &[&str], notes: &Notes<'_>) -> Option
     })
 }
 
-pub(super) fn index<'a>(entries: &'a [Entry], notes: &mut Notes<'_>) -> Fields<'a> {
+pub(super) fn index<'a>(entries: &'a [Field], notes: &mut Notes<'_>) -> Fields<'a> {
     let mut fields = Fields::new();
     for entry in entries {
         if fields.insert(&entry.key, entry).is_some() {
@@ -118,7 +118,7 @@ pub(super) fn list<'a>(node: &'a Node, path: &str, notes: &mut Notes<'_>) -> &'a
 }
 
 /// An object's entries; a fault for anything but an object or null.
-pub(super) fn object<'a>(node: &'a Node, path: &str, notes: &mut Notes<'_>) -> Option<&'a [Entry]> {
+pub(super) fn object<'a>(node: &'a Node, path: &str, notes: &mut Notes<'_>) -> Option<&'a [Field]> {
     match &node.kind {
         Kind::Object(entries) => Some(entries),
         Kind::Null => None,
@@ -129,7 +129,7 @@ pub(super) fn object<'a>(node: &'a Node, path: &str, notes: &mut Notes<'_>) -> O
     }
 }
 
-/// What to do where text is expected and something else stands.
+/// Treatment of a field where text is expected and something else stands.
 pub(super) fn as_text(node: &Node) -> &'static str {
     match node.kind {
         Kind::Object(_) => "write plain text in place of the object",

@@ -9,7 +9,7 @@ const FROM_PROGRAM: &str = "copy the object that it exports into a file that end
 const YAML: &str = "this looks like YAML; character files are JSON or TOML";
 const FROM_YAML: &str = "write it as JSON; `galatea character new NAME` shows the form";
 
-/// What is wrong with a file as a whole, by the end of its name; none when that says JSON, TOML or
+/// Fault of a file as a whole, by the end of its name; none when that says JSON, TOML or
 /// nothing.
 pub(super) fn by_name(name: &str) -> Option<Diagnostic> {
     let extension = Path::new(name).extension()?.to_str()?.to_ascii_lowercase();
@@ -22,7 +22,7 @@ pub(super) fn by_name(name: &str) -> Option<Diagnostic> {
     }
 }
 
-/// What a picture or archive is that can hold no character card here; none for other bytes.
+/// Kind of a picture or archive that can hold no character card here; none for other bytes.
 pub(super) fn picture(bytes: &[u8]) -> Option<&'static str> {
     Some(match bytes {
         [0xff, 0xd8, 0xff, ..] => "a JPEG picture, which holds no character card",
@@ -37,7 +37,7 @@ pub(super) fn picture(bytes: &[u8]) -> Option<&'static str> {
     })
 }
 
-/// What a text that is not valid JSON is in truth, by its first words.
+/// True form of a text that is not valid JSON, by its first words.
 pub(super) fn not_json(name: &str, text: &str) -> Option<Diagnostic> {
     let begins = without_comments(text);
     let word: String =
@@ -62,7 +62,7 @@ pub(super) fn not_json(name: &str, text: &str) -> Option<Diagnostic> {
     }
 }
 
-/// What a text that is not valid TOML is in truth.
+/// True form of a text that is not valid TOML.
 pub(super) fn not_toml(name: &str, text: &str) -> Option<Diagnostic> {
     let problem = || {
         Diagnostic::whole(name, SYNTAX, "this looks like JSON, and its name ends in .toml")

@@ -10,9 +10,9 @@ use std::{borrow::Cow, ops::Range};
 use super::{
     MAX_DEPTH,
     diagnostic::{DEEP, Diagnostic, LOOSE, SYNTAX, SourceText, TEXT, VALUE},
-    node::{Entry, Kind, Node},
+    node::{Field, Kind, Node},
 };
-use crate::finding::Severity;
+use crate::error::finding::Severity;
 
 /// Parses JSON. Remarks about tolerated extras go to `remarks`.
 pub(super) fn parse(
@@ -62,7 +62,7 @@ pub(super) fn parse(
                 remarks.push(remark("a comma after the last item"));
                 options.allow_trailing_commas = true;
             }
-            // What such a quote breaks is found at it or behind it.
+            // The fault of such a quote is found at it or behind it.
             kind => {
                 return Err(quote
                     .filter(|quote| *quote <= range.start)
@@ -285,7 +285,7 @@ fn node(
                     ast::ObjectPropName::String(lit) => (lit.value.clone(), lit.range),
                     ast::ObjectPropName::Word(lit) => (Cow::Borrowed(lit.value), lit.range),
                 };
-                entries.push(Entry {
+                entries.push(Field {
                     key: key.into_owned(),
                     key_range: at.start..at.end,
                     value: node(source, &property.value, depth + 1)?,

@@ -1,4 +1,4 @@
-//! What a character knows: nodes → texts, files and folders, in the forms of every generation.
+//! Knowledge of a character: nodes → texts, files and folders, in the forms of every generation.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use super::{
     Knowledge,
     diagnostic::MISSING,
     fields::{index, keep, list, wrong},
-    node::{Entry, Kind, Node},
+    node::{Field, Kind, Node},
     notes::Notes,
 };
 
@@ -118,7 +118,7 @@ fn piece(
 }
 
 /// The sort and value of `{ "case": "path", "value": "…" }`; the value may be an object with a path.
-fn case(item: &[Entry]) -> Option<(&'static str, String)> {
+fn case(item: &[Field]) -> Option<(&'static str, String)> {
     let field = |name: &str| item.iter().find(|entry| entry.key == name).map(|e| &e.value.kind);
     let value = match field("value")? {
         Kind::Text(text) => text.clone(),

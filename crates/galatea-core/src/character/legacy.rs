@@ -6,7 +6,7 @@ use super::{
     Character,
     diagnostic::{OLD, TYPE},
     fields::{Fields, object, secrets, text_list, text_or_list},
-    node::{Entry, Kind, to_map},
+    node::{Field, Kind, to_map},
     notes::Notes,
 };
 
@@ -71,7 +71,7 @@ pub(super) fn apply(fields: &Fields<'_>, character: &mut Character, notes: &mut 
     any
 }
 
-fn warn_legacy(entry: &Entry, message: impl Into<String>, notes: &mut Notes<'_>) {
+fn warn_legacy(entry: &Field, message: impl Into<String>, notes: &mut Notes<'_>) {
     notes.warn(
         OLD,
         &entry.key_range,
@@ -80,7 +80,7 @@ fn warn_legacy(entry: &Entry, message: impl Into<String>, notes: &mut Notes<'_>)
     );
 }
 
-fn clients(entry: &Entry, character: &mut Character, notes: &mut Notes<'_>) {
+fn clients(entry: &Field, character: &mut Character, notes: &mut Notes<'_>) {
     let mut mapped = Vec::new();
     for client in text_list(&entry.value, "clients", notes) {
         let name = client.to_ascii_lowercase();
@@ -124,7 +124,7 @@ fn renamed_plugins(fields: &Fields<'_>, character: &mut Character, notes: &mut N
     renamed
 }
 
-fn setting(entry: &Entry, name: &str, character: &mut Character, notes: &mut Notes<'_>) {
+fn setting(entry: &Field, name: &str, character: &mut Character, notes: &mut Notes<'_>) {
     match &entry.value.kind {
         Kind::Text(text) => {
             character.settings.entry(name).or_insert_with(|| Value::String(text.clone()));
@@ -144,7 +144,7 @@ fn setting(entry: &Entry, name: &str, character: &mut Character, notes: &mut Not
 }
 
 /// `clientConfig.discord.x` moved to `settings.discord.x`; what is there already stays.
-fn client_config(entry: &Entry, character: &mut Character, notes: &mut Notes<'_>) {
+fn client_config(entry: &Field, character: &mut Character, notes: &mut Notes<'_>) {
     let Some(clients) = object(&entry.value, "clientConfig", notes) else { return };
     for client in clients {
         if client.key == "secrets" {

@@ -1,4 +1,5 @@
-//! Which lines of a character's knowledge stand in every prompt, and which are found like documents.
+//! Chooses the lines of a character's knowledge that stand in every prompt, and which are found
+//! like documents.
 
 use super::{Character, Knowledge};
 
@@ -17,7 +18,7 @@ pub struct KnownLines<'a> {
 }
 
 impl Character {
-    /// What it knows as text, in the order of the file: the first lines are always shown. Addresses
+    /// Knowledge as text, in the order of the file: the first lines are always shown. Addresses
     /// are documents and left out.
     pub fn known_lines(&self) -> KnownLines<'_> {
         let mut lines = KnownLines::default();
@@ -39,7 +40,7 @@ impl Character {
     }
 }
 
-/// Whether a text is an address and nothing else.
+/// True if a text is an address and nothing else.
 pub fn is_address(text: &str) -> bool {
     let text = text.trim();
     (text.starts_with("https://") || text.starts_with("http://"))

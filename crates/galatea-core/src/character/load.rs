@@ -20,9 +20,9 @@ use super::{
 pub struct Loaded {
     /// The persona, with defaults for what the file leaves out.
     pub character: Character,
-    /// Which elizaOS generation the file was written for.
+    /// The elizaOS generation that the file was written for.
     pub generation: Generation,
-    /// What could be better, in the order of the text.
+    /// Remarks, in the order of the text.
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -95,7 +95,7 @@ pub fn load(name: &str, text: &str) -> Result<Loaded, Refused> {
 /// Fields with texts that models read. Templates have values of their own.
 const SPOKEN: [&str; 8] =
     ["system", "bio", "lore", "messageExamples", "postExamples", "topics", "adjectives", "style"];
-/// The same of cards.
+/// The generation of a card.
 const SPOKEN_IN_CARDS: [&str; 9] = [
     "description",
     "personality",

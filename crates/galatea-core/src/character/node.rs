@@ -18,12 +18,12 @@ pub(super) enum Kind {
     Number(Number),
     Text(String),
     List(Vec<Node>),
-    Object(Vec<Entry>),
+    Object(Vec<Field>),
 }
 
-/// One key of an object.
+/// A key of an object.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Entry {
+pub(super) struct Field {
     pub(super) key: String,
     pub(super) key_range: Range<usize>,
     pub(super) value: Node,
@@ -56,6 +56,6 @@ impl Node {
 }
 
 /// The plain map of an object's entries.
-pub(super) fn to_map(entries: &[Entry]) -> Map<String, Value> {
+pub(super) fn to_map(entries: &[Field]) -> Map<String, Value> {
     entries.iter().map(|e| (e.key.clone(), e.value.to_value())).collect()
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::diagnostic::{Diagnostic, SourceText};
-use crate::finding::Severity;
+use crate::error::finding::Severity;
 
 /// Faults and remarks kept of one file. More would not help the reader, and each place takes time
 /// to find.

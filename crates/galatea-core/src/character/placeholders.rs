@@ -7,12 +7,12 @@ use super::{Character, Knowledge, card::GREETING};
 
 /// Longest name between braces. What is longer is not one.
 const LONGEST: usize = 64;
-/// What the other person is called where several people read the same text.
+/// Name of the other person where several people read the same text.
 const SOMEBODY: &str = "the user";
 /// The other person in an example.
 const FIRST_PERSON: &str = "Person 1";
 
-/// Who a text speaks of.
+/// The people that a text speaks of.
 #[derive(Debug, Clone, Copy)]
 pub struct Names<'a> {
     /// The character.
@@ -76,7 +76,7 @@ fn places(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
     })
 }
 
-/// What a name stands for; none for an unknown one.
+/// Value of a name; none for an unknown one.
 fn meaning<'a>(name: &str, names: Names<'a>) -> Option<Cow<'a, str>> {
     let name = name.trim().to_ascii_lowercase();
     Some(match name.as_str() {

@@ -24,7 +24,7 @@ const BASE64: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
     .with_decode_allow_trailing_bits(true);
 
-/// Whether these bytes are a PNG picture.
+/// True if these bytes are a PNG picture.
 pub(super) fn is_png(bytes: &[u8]) -> bool {
     bytes.starts_with(SIGNATURE)
 }

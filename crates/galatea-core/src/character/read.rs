@@ -12,7 +12,7 @@ use super::{
     },
     keys::{self, nearest},
     knowledge, legacy,
-    node::{Entry, Kind, Node, to_map},
+    node::{Field, Kind, Node, to_map},
     notes::Notes,
     plugins,
 };
@@ -23,7 +23,7 @@ use crate::{
 
 /// Reads the root object of a character file.
 pub(super) fn character(
-    entries: &[Entry],
+    entries: &[Field],
     root: &Range<usize>,
     notes: &mut Notes<'_>,
 ) -> (Character, Generation) {
@@ -207,7 +207,7 @@ fn style(node: &Node, extra: &mut Map<String, Value>, notes: &mut Notes<'_>) -> 
 }
 
 /// Remarks on declared settings of Worlds that cannot be used, or are never asked for.
-fn world_settings(entry: &Entry, notes: &mut Notes<'_>) {
+fn world_settings(entry: &Field, notes: &mut Notes<'_>) {
     let Some(declared) = object(&entry.value, "settings.worldSettings", notes) else { return };
     let mut usable = Vec::new();
     for (n, setting) in declared.iter().enumerate() {

@@ -33,7 +33,7 @@ pub fn schema() -> Value {
     schema
 }
 
-/// Whether these bytes are a JSON Schema, such as [`SCHEMA_FILE`], which lies beside character
+/// True if these bytes are a JSON Schema, such as [`SCHEMA_FILE`], which lies beside character
 /// files and matches their `*.json`.
 pub fn is_schema(bytes: &[u8]) -> bool {
     let declares_schema = |value: Value| {

@@ -37,8 +37,8 @@ impl fmt::Debug for Secrets {
     }
 }
 
-/// What of a map of settings may be stored and shown: without `secrets`, and without texts whose
-/// name says secret (`settings.OPENAI_API_KEY`), at any depth.
+/// Part of a map of settings that may be stored and shown: without `secrets`, and without texts
+/// whose name says secret (`settings.OPENAI_API_KEY`), at any depth.
 pub(super) fn open_part(settings: &Map<String, Value>) -> Map<String, Value> {
     settings
         .iter()

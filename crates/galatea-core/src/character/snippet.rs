@@ -9,8 +9,8 @@ const BEFORE: usize = 40;
 /// Characters looked at on either side of what is shown.
 const CONTEXT: usize = 512;
 
-/// Where a byte range begins, with the line to show.
-pub(super) struct Place {
+/// Start of a byte range, with the line to show.
+pub(super) struct LinePlace {
     pub(super) line: usize,
     pub(super) column: usize,
     pub(super) snippet: String,
@@ -22,7 +22,7 @@ pub(super) struct Place {
 const MAX_TEXT: usize = 300;
 
 /// Finds a byte range. Lines end at `\n`; a `\r` before it is not shown. Columns count characters.
-pub(super) fn place(text: &str, range: &Range<usize>) -> Place {
+pub(super) fn place(text: &str, range: &Range<usize>) -> LinePlace {
     let start = floor(text, range.start);
     let line = text[..start].matches('\n').count() + 1;
     let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
@@ -51,7 +51,7 @@ pub(super) fn place(text: &str, range: &Range<usize>) -> Place {
         snippet.push('…');
     }
     let room = snippet.chars().count().saturating_sub(caret).max(1);
-    Place { line, column: before + 1, snippet, caret, width: width.clamp(1, room) }
+    LinePlace { line, column: before + 1, snippet, caret, width: width.clamp(1, room) }
 }
 
 fn floor(text: &str, index: usize) -> usize {

@@ -9,9 +9,9 @@ use toml::{
 use super::{
     MAX_DEPTH,
     diagnostic::{DEEP, Diagnostic, SYNTAX, SourceText, VALUE},
-    node::{Entry, Kind, Node},
+    node::{Field, Kind, Node},
 };
-use crate::finding::Severity;
+use crate::error::finding::Severity;
 
 /// Parses TOML. Dates become text.
 pub(super) fn parse(source: SourceText<'_>) -> Result<Node, Box<Diagnostic>> {
@@ -43,7 +43,7 @@ fn object(
     let mut entries = table
         .iter()
         .map(|(key, value)| {
-            Ok(Entry {
+            Ok(Field {
                 key: key.get_ref().clone().into_owned(),
                 key_range: key.span(),
                 value: node(source, value, depth + 1)?,

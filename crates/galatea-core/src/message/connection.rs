@@ -1,4 +1,4 @@
-//! Where something was said and by whom, in the platform's ids and in ours.
+//! Place and speaker of a message, in the platform's ids and in ours.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use crate::{
     world::Role,
 };
 
-/// Where something was said: everything `ensure_connection` needs. Ids are the platform's; the
+/// Place of a message: everything `ensure_connection` needs. Ids are the platform's; the
 /// runtime derives ours.
 ///
 /// Field names of elizaOS: `world.remote` is `messageServerId` before hashing, `room.remote` is
@@ -91,7 +91,7 @@ impl EntityRef {
 
 /// Our ids of a [`Connection`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct ConnectionIds {
     /// Our id of the World, which is stored now.
     pub world: WorldId,
     /// Our id of the Room, which is stored now.

@@ -1,4 +1,4 @@
-//! What a connector hands over.
+//! Events that a connector hands over.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use super::{Connection, EntityRef, RoomRef, WorldRef};
 use crate::{clock::Timestamp, command::Command, content::Content, ids::RemoteId};
 
-/// One event from a platform, decoded.
+/// An event from a platform, decoded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Incoming {
-    /// Where and by whom.
+    /// Place and person.
     pub connection: Connection,
     /// The event, in the contract's terms.
     pub event: IncomingEvent,
@@ -28,7 +28,7 @@ pub enum IncomingEvent {
         id: RemoteId,
         /// The whole content after the edit.
         content: Content,
-        /// How it is addressed now. A message that did not address the account before and mentions
+        /// Its address now. A message that did not address the account before and mentions
         /// it now is a question, once.
         addressed: Addressed,
     },
@@ -62,7 +62,7 @@ pub enum IncomingEvent {
         id: RemoteId,
         /// The message with the button.
         message: Option<RemoteId>,
-        /// What the button carried ([`Press::Data`](crate::Press)).
+        /// Data of the button ([`Press::Data`](crate::Press)).
         data: String,
     },
     /// Our own standing in the room changed.
@@ -98,9 +98,9 @@ pub struct IncomingMessage {
     pub id: RemoteId,
     /// The id elizaOS would have hashed, where it differs; recognised as the same message.
     pub legacy_id: Option<RemoteId>,
-    /// What was said, in Markdown.
+    /// The words, in Markdown.
     pub content: Content,
-    /// How it is addressed to us.
+    /// Its address to us.
     pub addressed: Addressed,
     /// The message it replies to.
     pub reply_to: Option<RemoteId>,
@@ -110,7 +110,7 @@ pub struct IncomingMessage {
     pub from_self: bool,
 }
 
-/// How a message is addressed to the agent, as far as the platform itself shows it.
+/// Address of a message to the agent, as far as the platform itself shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Addressed {
@@ -121,7 +121,7 @@ pub struct Addressed {
 }
 
 impl Addressed {
-    /// Whether the platform shows no sign that the message is for the agent.
+    /// True if the platform shows no sign that the message is for the agent.
     pub fn is_unaddressed(&self) -> bool {
         !self.mention && !self.reply
     }
@@ -132,10 +132,10 @@ impl Addressed {
 pub struct Archive {
     /// In the file's order.
     pub messages: Vec<Incoming>,
-    /// What cannot be read, each with its place and the reason.
+    /// Unreadable entries, each with its place and the reason.
     pub skipped: Vec<String>,
-    /// What the connector does not store either when it receives it, such as service messages, and
-    /// how many of them there are.
+    /// Entries that the connector does not store either when it receives it, such as service
+    /// messages, and how many of them there are.
     pub left_out: BTreeMap<&'static str, usize>,
 }
 
@@ -159,7 +159,7 @@ pub struct Batch {
     pub state: Vec<(String, serde_json::Value)>,
 }
 
-/// How far a stream of a platform has been read.
+/// Read position of a stream of a platform.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cursor {
     /// Names the stream within the account, such as `updates`.

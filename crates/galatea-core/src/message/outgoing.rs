@@ -1,4 +1,4 @@
-//! What to do on a platform, what is queued, what the platform answered.
+//! Requests to a platform, queued parts, and the platform's answers.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use crate::{
     ids::{Account, AgentId, DeliveryId, RemoteId, RoomId, Source, TurnId},
 };
 
-/// What to do on a platform.
+/// A request to a platform.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum Outgoing {
@@ -22,7 +22,7 @@ pub enum Outgoing {
     },
     /// Change what was said.
     Edit {
-        /// Which message of ours.
+        /// Our message.
         id: RemoteId,
         /// The whole content after the edit.
         content: Content,
@@ -44,7 +44,7 @@ pub enum Outgoing {
 }
 
 impl Outgoing {
-    /// As it may go out: texts without what no reader sees ([`Content::made_visible`]).
+    /// The request as it may go out: texts without what no reader sees ([`Content::made_visible`]).
     #[must_use]
     pub fn made_visible(self) -> Self {
         match self {
@@ -68,7 +68,7 @@ impl Outgoing {
 pub struct Address {
     /// The platform that delivers it.
     pub source: Source,
-    /// Which of our logins on the platform delivers it.
+    /// Our login on the platform that delivers it.
     pub account: Account,
     /// Our id of the Room.
     pub room: RoomId,
@@ -76,7 +76,7 @@ pub struct Address {
     pub remote: RemoteId,
 }
 
-/// One outbox row on its way: one part of one answer, already in the platform's own form.
+/// An outbox row on its way: a part of an answer, already in the platform's own form.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Delivery {
@@ -92,11 +92,11 @@ pub struct Delivery {
     pub address: Address,
     /// Idempotency key: at most 22 characters of base62, stable over retries.
     pub key: String,
-    /// What to send, from [`crate::SendHandler::encode`].
+    /// Body to send, from [`crate::SendHandler::encode`].
     pub body: Encoded,
     /// Attempts made before this one.
     pub attempt: u32,
-    /// When the row was committed.
+    /// Time of the row's commit.
     pub created_at: Timestamp,
     /// The platform's id of the previous part, if known: an answer in several parts continues
     /// there. Set for each attempt, not stored here.
@@ -109,7 +109,7 @@ pub struct Delivery {
 #[serde(transparent)]
 pub struct Encoded(pub Value);
 
-/// What the platform answered to a [`Delivery`].
+/// Answer of the platform to a [`Delivery`].
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Receipt {
@@ -119,7 +119,7 @@ pub struct Receipt {
     pub moved_to: Option<RemoteId>,
 }
 
-/// What is stored around a delivery whose outcome is unknown: where a read-back has to look, and
+/// Stored surroundings of a delivery whose outcome is unknown: where a read-back has to look, and
 /// what it need not take for the lost one.
 ///
 /// A platform that shows a Room's newest messages is read like this:
@@ -160,11 +160,11 @@ pub struct ReadBackContext {
     /// Rooms of this account in which another delivery's outcome is unknown; its own Room once for
     /// each earlier one that came to no clear end.
     pub outcome_unknown: Vec<RemoteId>,
-    /// So much was sent since that not all of ours is here.
+    /// True if more was sent since than is listed here.
     pub cut: bool,
 }
 
-/// What a read-back found out about an ambiguous delivery.
+/// Result of a read-back of an ambiguous delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadBackResult {
     /// The platform has the message, so it is not sent again.

@@ -1,10 +1,10 @@
-//! What a text model answered.
+//! Answer of a text model.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Price, Usage};
 
-/// What a text model answered.
+/// Answer of a text model.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TextAnswer {
     /// The text that people may read, without reasoning.
@@ -15,13 +15,13 @@ pub struct TextAnswer {
     pub usage: Usage,
     /// Why the model stopped writing.
     pub finish: Finish,
-    /// Who answered, where several could; none from a model that stands alone.
+    /// Model that answered, where several could; none from a model that stands alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<AnsweredBy>,
     /// The model that really answered, where the service says that it was another than asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub served: Option<String>,
-    /// What the tokens of this answer cost: the price of the model that answered. None where that
+    /// Cost of this answer's tokens: the price of the model that answered. None where that
     /// is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
@@ -31,7 +31,7 @@ pub struct TextAnswer {
     pub text_actions: bool,
 }
 
-/// Which link of a fallback chain answered, and why those before it did not.
+/// Link of a fallback chain that answered, and why the links before it did not.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AnsweredBy {
     /// The link, for people: `openai gpt-6.1-terra (OPENAI_API_KEY_2)`.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{ModelInfo, Usage};
 use crate::{clock::Timestamp, error::Result};
 
-/// One kind of work with media, such as [`Transcription`]. It ties a request to its result, so that
+/// A kind of work with media, such as [`Transcription`]. It ties a request to its result, so that
 /// retries, breakers, fallbacks and accounting are written once for all kinds.
 pub trait MediaTask: Send + Sync + 'static {
     /// The input of one call.
@@ -15,11 +15,11 @@ pub trait MediaTask: Send + Sync + 'static {
     type Output: Send;
     /// elizaOS's name of the model type, such as `TRANSCRIPTION`.
     const TYPE: &'static str;
-    /// Whether a call that ended without an answer may be repeated. False where the provider may
+    /// True if a call that ended without an answer may be repeated. False where the provider may
     /// have made and billed something that then would be paid twice.
     const REPEATABLE: bool;
 
-    /// What a call is expected to use. Asked before the call, to reserve its cost.
+    /// Expected use of a call. Asked before the call, to reserve its cost.
     fn expected(request: &Self::Request) -> MediaUsage;
 }
 
@@ -29,7 +29,7 @@ pub trait MediaModel<T: MediaTask>: Send + Sync {
     /// Name, provider and prices. No I/O. Called before and after each call, for prices and logs.
     fn info(&self) -> &ModelInfo;
 
-    /// One call. It ends at `deadline`, if there is one; otherwise the model's own time limit
+    /// Makes one call. It ends at `deadline`, if there is one; otherwise the model's own time limit
     /// applies. Called for each sound, picture or text that a turn hands over, several at once.
     ///
     /// # Errors
@@ -41,20 +41,20 @@ pub trait MediaModel<T: MediaTask>: Send + Sync {
     ) -> Result<Made<T::Output>>;
 }
 
-/// What a media model made.
+/// Product of a media model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Made<T> {
-    /// What the model made.
+    /// The product.
     pub output: T,
-    /// What it used, as the provider counts; as expected where the provider does not count.
+    /// Use, as the provider counts; as expected where the provider does not count.
     pub used: MediaUsage,
-    /// What it cost, in micro-dollars; none where the price is unknown.
+    /// Cost, in micro-dollars; none where the price is unknown.
     pub micros: Option<u64>,
     /// Provider and model that made it, where several could have.
     pub by: Option<String>,
 }
 
-/// What a call to a media model used, each in the unit that some provider charges by.
+/// Use of a call to a media model, each in the unit that some provider charges by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct MediaUsage {
@@ -68,7 +68,7 @@ pub struct MediaUsage {
     pub characters: u64,
 }
 
-/// What a media model costs by other units than tokens, in micro-dollars.
+/// Price of a media model by other units than tokens, in micro-dollars.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct UnitPrice {
@@ -84,7 +84,7 @@ pub struct UnitPrice {
 }
 
 impl MediaUsage {
-    /// What this costs with a model, in micro-dollars, rounded up; none where its price is unknown.
+    /// Cost of this with a model, in micro-dollars, rounded up; none where its price is unknown.
     /// A price for a unit counts before one for tokens.
     pub fn cost(&self, info: &ModelInfo) -> Option<u64> {
         let unit = info.unit_price.unwrap_or_default();
@@ -142,7 +142,7 @@ const PICTURE_TOKENS: u64 = 4_160;
 /// A picture that is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageRequest {
-    /// What the picture should show.
+    /// Description of the picture.
     pub prompt: String,
 }
 

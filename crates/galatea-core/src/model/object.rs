@@ -43,9 +43,9 @@ impl ObjectTier {
 pub trait ObjectModel: Send + Sync {
     /// Name and provider. No I/O.
     fn info(&self) -> &ModelInfo;
-    /// One call: no retry in here. The text of the answer is the JSON. [`generate`] reads it, mends
-    /// it, checks it against the schema, and asks again with what is wrong. The runtime ends the call
-    /// at the request's deadline.
+    /// Makes one call: no retry in here. The text of the answer is the JSON. [`generate`] reads it,
+    /// mends it, checks it against the schema, and asks again with what is wrong. The runtime ends
+    /// the call at the request's deadline.
     async fn generate_object(&self, request: &TextRequest, schema: &Value) -> Result<TextAnswer>;
 }
 
@@ -72,7 +72,7 @@ impl Default for ObjectModels {
 }
 
 impl ObjectModels {
-    /// Those of a type.
+    /// Models of a type.
     pub fn of(&self, tier: ObjectTier) -> &[Arc<dyn ObjectModel>] {
         match tier {
             ObjectTier::ObjectSmall => &self.small,
@@ -89,14 +89,14 @@ const LENGTH: u32 = 2_048;
 /// Characters of an unfit answer that the model is shown again.
 const SHOWN: usize = 4_000;
 
-/// What came of asking for an object.
+/// Result of asking for an object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Object {
     /// It fits the schema.
     pub value: Value,
-    /// What all calls of the model that answered used together.
+    /// Use of all calls of the model that answered.
     pub usage: Usage,
-    /// How often that model was asked.
+    /// Number of questions to that model.
     pub asks: usize,
 }
 
@@ -166,7 +166,7 @@ async fn fitting(asking: Asking<'_>, request: &TextRequest, schema: &Value) -> R
         }
         None => Err(no_json()),
     };
-    let Asked { value, usage, asks, .. } = ask_by(asking, &request, ASKS, read).await?;
+    let ObjectAnswer { value, usage, asks, .. } = ask_by(asking, &request, ASKS, read).await?;
     Ok(Object { value, usage, asks })
 }
 
@@ -186,16 +186,16 @@ impl Asking<'_> {
     }
 }
 
-/// What came of asking for an answer of a form that the instructions describe.
+/// Result of asking for an answer of a form that the instructions describe.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked<T> {
+pub struct ObjectAnswer<T> {
     /// The value, which fits the schema.
     pub value: T,
     /// The model's last answer, for its usage.
     pub answer: TextAnswer,
-    /// What all calls used together.
+    /// Use of all calls.
     pub usage: Usage,
-    /// How often the model was asked.
+    /// Number of questions to the model.
     pub asks: usize,
 }
 
@@ -211,7 +211,7 @@ pub async fn ask<T>(
     request: &TextRequest,
     asks: usize,
     read: impl Fn(&TextAnswer) -> std::result::Result<T, Vec<String>>,
-) -> Result<Asked<T>> {
+) -> Result<ObjectAnswer<T>> {
     ask_by(Asking::Text(model), request, asks, read).await
 }
 
@@ -220,7 +220,7 @@ async fn ask_by<T>(
     request: &TextRequest,
     asks: usize,
     read: impl Fn(&TextAnswer) -> std::result::Result<T, Vec<String>>,
-) -> Result<Asked<T>> {
+) -> Result<ObjectAnswer<T>> {
     let mut request = request.clone();
     request.length.get_or_insert(LENGTH);
     let mut usage = Usage::default();
@@ -233,7 +233,7 @@ async fn ask_by<T>(
         usage.stored_long = usage.stored_long.saturating_add(answer.usage.stored_long);
         usage.output = usage.output.saturating_add(answer.usage.output);
         wrong = match read(&answer) {
-            Ok(value) => return Ok(Asked { value, answer, usage, asks: nth }),
+            Ok(value) => return Ok(ObjectAnswer { value, answer, usage, asks: nth }),
             Err(wrong) => wrong,
         };
         let said: String = answer.text.chars().take(SHOWN).collect();
@@ -252,12 +252,12 @@ async fn ask_by<T>(
         .with("misfits", wrong.join("; ")))
 }
 
-/// What is wrong with an answer that was cut off.
+/// Complaint about an answer that was cut off.
 pub fn cut_off() -> Vec<String> {
     vec!["the answer: was cut off, make it shorter".to_owned()]
 }
 
-/// What is wrong with an answer without JSON.
+/// Complaint about an answer without JSON.
 pub fn no_json() -> Vec<String> {
     vec!["the answer: holds no JSON".to_owned()]
 }

@@ -1,4 +1,4 @@
-//! One call to a text model.
+//! A call to a text model.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,15 +7,20 @@ use std::{borrow::Cow, sync::Arc};
 use super::Bill;
 use crate::clock::Timestamp;
 
-/// One call to a text model.
+/// A call to a text model.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct TextRequest {
-    /// What the model is and how it answers; it stands before all messages.
+    /// Role of the model and manner of its answers; stands before all messages.
     pub system: Option<String>,
     /// The conversation, oldest first, with what the program tells the model between the messages
     /// ([`ChatRole::System`]). Shared, since each layer that asks on may change something else of the
     /// request.
     pub messages: Arc<Vec<ChatMessage>>,
+    /// How many of the first messages are instructions for the whole conversation. Instructions behind
+    /// them hold for one answer, so a service that keeps what it has read must not find them in front
+    /// of what stays.
+    #[serde(default)]
+    pub opening: usize,
     /// Tools it may call. Shared, too.
     pub tools: Arc<Vec<ToolSpec>>,
     /// Sampling; unset values are left to the provider.
@@ -29,16 +34,16 @@ pub struct TextRequest {
     /// another model of the service has just hung.
     #[serde(skip)]
     pub first_within: Option<std::time::Duration>,
-    /// How long the provider is asked to keep the tools and the instructions. Wire formats that
-    /// mark what to cache mark them accordingly.
+    /// Time for which the provider is asked to keep the tools and the instructions. Wire formats
+    /// that mark what to cache mark them accordingly.
     #[serde(skip)]
     pub cache_instructions: CacheFor,
-    /// How many of the first messages the next request of this conversation is expected to begin
-    /// with as well, within minutes. Wire formats that mark what to cache mark these for minutes,
-    /// together with the instructions; 0 when no such request is expected.
+    /// Number of the first messages with which the next request of this conversation is expected to
+    /// begin with as well, within minutes. Wire formats that mark what to cache mark these for
+    /// minutes, together with the instructions; 0 when no such request is expected.
     #[serde(skip)]
     pub stable: usize,
-    /// The same for all requests of a conversation. Services that keep what they have read on
+    /// Key that all requests of a conversation share. Services that keep what they have read on
     /// several machines send requests with the same key to the same one.
     #[serde(skip)]
     pub conversation: Option<String>,
@@ -52,24 +57,25 @@ pub struct TextRequest {
     /// [`Finish::Deadline`]: super::Finish::Deadline
     #[serde(skip)]
     pub partial: bool,
-    /// Who pays for attempts that fail.
+    /// Payer of attempts that fail.
     #[serde(skip)]
     pub bill: Bill,
 }
 
 impl TextRequest {
-    /// One prompt from the user's side.
+    /// A request with a single prompt from the user's side.
     pub fn prompt(system: Option<String>, prompt: impl Into<String>) -> Self {
         Self { system, messages: Arc::new(vec![ChatMessage::user(prompt)]), ..Self::default() }
     }
 
-    /// How many of the first messages are the program's: services that have one place for all
-    /// instructions take them there.
+    /// Number of first messages that hold for the whole conversation ([`Self::opening`]): services
+    /// that have one place for all instructions take them there.
     pub fn leading(&self) -> usize {
-        self.messages.iter().take_while(|message| message.role == ChatRole::System).count()
+        let opening = self.messages.iter().take(self.opening);
+        opening.take_while(|message| message.role == ChatRole::System).count()
     }
 
-    /// The same request with the program's first messages at the end of [`Self::system`]: nearly all
+    /// This request with the program's first messages at the end of [`Self::system`]: nearly all
     /// chat templates take one system message at the beginning.
     pub fn with_leading_in_system(&self) -> Cow<'_, Self> {
         let leading = self.leading();
@@ -82,17 +88,18 @@ impl TextRequest {
         Cow::Owned(Self {
             system: (!system.is_empty()).then(|| system.join("\n\n")),
             messages: self.messages[leading..].to_vec().into(),
+            opening: 0,
             stable: self.stable.saturating_sub(leading),
             ..self.clone()
         })
     }
 
-    /// Whether the program speaks behind the first message of the conversation.
+    /// True if the request has instructions for one answer.
     pub fn has_late_system(&self) -> bool {
         self.messages[self.leading()..].iter().any(|message| message.role == ChatRole::System)
     }
 
-    /// The same request for a model that takes instructions at the beginning only: what the program
+    /// This request for a model that takes instructions at the beginning only: what the program
     /// says later stands on the people's side, in parentheses and in a message of its own.
     pub fn with_late_beside_people(&self) -> Cow<'_, Self> {
         if !self.has_late_system() {
@@ -119,27 +126,27 @@ impl TextRequest {
     }
 }
 
-/// How long a provider is asked to keep a part of a request in its cache. To keep it longer costs
-/// more when it is stored, so it pays only where a request that begins alike follows in time.
+/// Time for which a provider is asked to keep a part of a request in its cache. To keep it longer
+/// costs more when it is stored, so it pays only where a request that begins alike follows in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum CacheFor {
     /// No further request is expected soon.
     #[default]
     Nothing,
-    /// As long as the provider keeps it without being asked for more: minutes.
+    /// The time that the provider keeps it without being asked for more: minutes.
     Minutes,
     /// An hour after the last use.
     Hour,
 }
 
-/// One message of a model conversation.
+/// A message of a model conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ChatMessage {
-    /// Which side speaks.
+    /// The speaking side.
     pub role: ChatRole,
     /// Text and pictures, in the order in which they are read.
     pub parts: Vec<ChatPart>,
-    /// Who of the user's side, where several speak: 1 to 64 of `a-zA-Z0-9_-`. Written by wire
+    /// Speaker of the user's side, where several speak: 1 to 64 of `a-zA-Z0-9_-`. Written by wire
     /// formats that have a field for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -180,7 +187,7 @@ impl ChatMessage {
     }
 }
 
-/// Which side of a conversation speaks.
+/// The speaking side of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChatRole {
@@ -217,7 +224,7 @@ pub enum ChatPart {
 pub struct ToolSpec {
     /// Letters, digits, `_`, `-`; at most 64 (OpenAI function names).
     pub name: String,
-    /// When to use it.
+    /// Advice on its use.
     pub description: String,
     /// JSON Schema of the arguments.
     pub parameters: Arc<Value>,
@@ -247,27 +254,27 @@ pub struct Sampling {
     pub presence_penalty: Option<f32>,
     /// The answer ends before any of these texts.
     pub stop: Vec<String>,
-    /// How long a reasoning model thinks; others have no such parameter.
+    /// Effort of a reasoning model; others have no such parameter.
     pub effort: Option<Effort>,
 }
 
-/// How long a reasoning model thinks. Not every model takes every one.
+/// Effort of a reasoning model. Not every model takes every one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Effort {
     /// No reasoning, where the model lets it be switched off.
     None,
-    /// As little as it can.
+    /// The least it can.
     Minimal,
     /// Short reasoning.
     Low,
-    /// As most models do by themselves.
+    /// The default of most models.
     Medium,
     /// Long reasoning.
     High,
     /// The longest reasoning that the provider offers.
     Xhigh,
-    /// As long as it likes.
+    /// No bound.
     Max,
 }
 
@@ -319,6 +326,7 @@ mod tests {
         let request = TextRequest {
             system: Some("Be kind.".into()),
             messages: messages.clone().into(),
+            opening: 1,
             stable: 3,
             ..TextRequest::default()
         };
@@ -329,6 +337,9 @@ mod tests {
         assert!(plain.messages.iter().all(|message| message.role != ChatRole::System));
         assert_eq!(plain.messages[2].text(), "(It is 19:05.)\n");
         assert_eq!(plain.messages[3], messages[4], "what a person said stays as it is");
+        let first = TextRequest { messages: messages[3..].to_vec().into(), opening: 0, ..request };
+        assert!(first.has_late_system(), "the time is no part of what the next request repeats");
+        assert_eq!(first.with_leading_in_system().system.as_deref(), Some("Be kind."));
         let without = TextRequest::prompt(None, "hi");
         assert!(matches!(without.without_late_system(), Cow::Borrowed(_)));
     }

@@ -1,4 +1,4 @@
-//! What kind of sound file some bytes are, and how long it lasts. Pure; bytes come from strangers,
+//! Kind and length of a sound file. Pure; bytes come from strangers,
 //! and every number in them is checked.
 
 use super::Sound;

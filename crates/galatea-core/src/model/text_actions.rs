@@ -36,7 +36,7 @@ fn parameters(schema: &Value) -> String {
     format!(" Params: {}.", list.join(", "))
 }
 
-/// The same request for a model without tools: its instructions ask for actions in the text.
+/// This request for a model without tools: its instructions ask for actions in the text.
 pub fn without_tools(request: &TextRequest) -> TextRequest {
     let mut asked = TextRequest { tools: Default::default(), ..request.clone() };
     if request.tools.is_empty() {
@@ -55,7 +55,7 @@ pub fn without_tools(request: &TextRequest) -> TextRequest {
     asked
 }
 
-/// The same request for a model that cannot use tools at all: nothing of it speaks of actions.
+/// This request for a model that cannot use tools at all: nothing of it speaks of actions.
 pub fn without_actions(request: &TextRequest) -> TextRequest {
     let system = request.system.as_ref().map(|system| system.replace(CALL_TOOLS, ""));
     TextRequest { tools: Default::default(), system, ..request.clone() }

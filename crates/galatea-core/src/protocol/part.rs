@@ -1,4 +1,4 @@
-//! One part on its way out: pending → sending → sent, ambiguous, expired or dead.
+//! A part on its way out: pending → sending → sent, ambiguous, expired or dead.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::{
 /// would double every wait, so it is short, and looking again follows when it stays unknown.
 pub const SETTLE_TIME: Duration = Duration::from_secs(2);
 
-/// What the operator chose.
+/// Choice of the operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
     /// A part with an unknown outcome is sent again (`DELIVERY_WHEN_UNSURE=resend`); otherwise it
@@ -21,7 +21,7 @@ pub struct Rules {
     pub resend_unsure: bool,
 }
 
-/// What the protocol knows of a part.
+/// State of a part in the protocol.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Part {
     /// Attempts made so far; floods do not count.
@@ -40,7 +40,7 @@ pub struct Part {
     pub outcome_unknown: bool,
 }
 
-/// What the protocol learns about a part.
+/// Event of a part in the protocol.
 #[derive(Debug)]
 pub enum DeliveryEvent<'a> {
     /// It is its turn, or the wait is over.
@@ -56,13 +56,13 @@ pub enum DeliveryEvent<'a> {
         /// Random number from 0 to 1 that spreads retries (full jitter).
         jitter: f64,
     },
-    /// One of our own layers held it back; the platform never heard of it.
+    /// Our own layers held it back; the platform never heard of it.
     Deferred(&'a Error),
     /// The read-back came to this.
     ReadBack(ReadBackOutcome),
 }
 
-/// What a read-back came to.
+/// Result of a read-back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadBackOutcome {
     /// The platform has the message.
@@ -73,7 +73,7 @@ pub enum ReadBackOutcome {
     Unclear,
 }
 
-/// What to do next.
+/// Next step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Wait until then, then say [`DeliveryEvent::Ready`].
@@ -120,7 +120,7 @@ impl Part {
         }
     }
 
-    /// One read back from the store. A row that says `sending` has an unknown outcome, and its
+    /// A part read back from the store. A row that says `sending` has an unknown outcome, and its
     /// `not_before` is the time of that send.
     pub fn stored(item: &OutboxItem) -> Self {
         let sending = item.state == OutboxState::Sending;
@@ -137,7 +137,7 @@ impl Part {
         }
     }
 
-    /// The same by this clock: what was made in the future was made before the clock was set back
+    /// The state by this clock: what was made in the future was made before the clock was set back
     /// (or by another machine's clock), so its times move by as much, and a send that was under way
     /// is at most as far ahead as the time for a late arrival.
     #[must_use]
@@ -237,7 +237,7 @@ impl Part {
         }
     }
 
-    /// What may have arrived earlier is never called dead or expired.
+    /// A part that may have arrived earlier is never called dead or expired.
     fn end(&self, state: OutboxState, why: End) -> Effect {
         Effect::End(if self.outcome_unknown { OutboxState::Ambiguous } else { state }, why)
     }

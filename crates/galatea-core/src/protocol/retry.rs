@@ -1,4 +1,4 @@
-//! What follows a failed attempt: a pure decision.
+//! Decides what follows a failed attempt. Pure.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const LONGEST: Duration = Duration::from_secs(300);
 /// (reliability, read-back).
 const AFTER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What to do next.
+/// Next step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Next {
     /// Try again after this long; `look` first when the outcome is unknown.
@@ -63,7 +63,7 @@ pub(super) fn decide(
     Next::Again { delay, look: false, counts: !flood }
 }
 
-/// How long a send waits that one of our own layers held back; none when it may not go out at all
+/// Wait of a send that one of our own layers held back; none when it may not go out at all
 /// or would be too late.
 pub(super) fn held(error: &Error, now: Timestamp, expires: Option<Timestamp>) -> Next {
     let delay = match error.retry() {

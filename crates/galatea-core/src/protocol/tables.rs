@@ -1,4 +1,4 @@
-//! What the inbox and the outbox accept: the guards of T1 to T4, as the stores keep them in SQL.
+//! Guards of the inbox and the outbox: the guards of T1 to T4, as the stores keep them in SQL.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub struct Tables {
     pub inbox: BTreeMap<MemoryId, (InboxState, u32)>,
     /// State of every outbox row, by delivery.
     pub outbox: BTreeMap<DeliveryId, OutboxState>,
-    /// Which (turn, part) there are.
+    /// Known (turn, part) pairs.
     pub parts: BTreeMap<(TurnId, u32), DeliveryId>,
 }
 

@@ -29,7 +29,7 @@ macro_rules! side {
 }
 
 side! {
-    /// How far an action goes. Declared by its author; what it returns is judged by itself as well.
+    /// Scope of an action. Declared by its author; what it returns is judged by itself as well.
     Scope {
         /// Says something in this Room, or does nothing.
         Conversation = "says something here",
@@ -48,7 +48,7 @@ side! {
 }
 
 side! {
-    /// What the people are who are being answered, where the effect is. When several are answered
+    /// Role of the people who are being answered, where the effect is. When several are answered
     /// together, the least of them.
     Standing {
         /// Takes part, without any right to manage the place.
@@ -63,7 +63,7 @@ side! {
 }
 
 side! {
-    /// Where the effect is, as the people see it who are being answered.
+    /// Position of the effect for the people who are being answered.
     Site {
         /// This Room, a conversation of two.
         Private = "this private chat",
@@ -81,17 +81,17 @@ side! {
 }
 
 side! {
-    /// Whose words the prompt holds.
+    /// Authors of the prompt's words.
     Authorship {
         /// Only those of the one person who is answered, and the agent's own.
         Own = "no",
-        /// Those of other people too, or of files, facts and documents.
+        /// Words of other people too, or of files, facts and documents.
         Others = "yes",
     }
 }
 
 side! {
-    /// What the table says.
+    /// Ruling of the table.
     Ruling {
         /// The action is carried out.
         Allow = "done",
@@ -119,7 +119,7 @@ impl From<Role> for Standing {
     }
 }
 
-/// What becomes of an action. The one place that decides it.
+/// Ruling on an action. The one place that decides it.
 ///
 /// What goes beyond the present Room has to be confirmed once other people's words are in the
 /// prompt: they may have moved the model to use rights that are not theirs. Whose words they are
@@ -136,7 +136,7 @@ pub fn rule(scope: Scope, standing: Standing, site: Site, authorship: Authorship
         // Between two there are no roles.
         (Scope::World, Site::Private | Site::OwnPrivate | Site::OthersPrivate) => false,
         (Scope::World, Site::Group | Site::Joined | Site::Foreign) => leads,
-        // What is said in this Room is a reply.
+        // A message in this Room is a reply.
         (Scope::Elsewhere, Site::Private | Site::Group) => false,
         (Scope::Elsewhere, Site::OwnPrivate | Site::Joined) => true,
         (Scope::Elsewhere, Site::Foreign) => leads,
@@ -155,18 +155,18 @@ pub fn rule(scope: Scope, standing: Standing, site: Site, authorship: Authorship
     }
 }
 
-/// One cell of the table.
+/// A cell of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// What the action does.
+    /// Effect of the action.
     pub scope: Scope,
-    /// What the person who asks is in that place.
+    /// Role of the asking person in that place.
     pub standing: Standing,
-    /// Where it takes effect.
+    /// Position of the effect.
     pub site: Site,
-    /// Whose words are in the prompt.
+    /// Authors of the prompt's words.
     pub authorship: Authorship,
-    /// What becomes of it.
+    /// Ruling.
     pub ruling: Ruling,
 }
 

@@ -1,4 +1,4 @@
-//! What a process runs, in digests, so that those that share a store notice when they do not run
+//! Digests of what a process runs, so that processes that share a store notice when they do not run
 //! the same.
 
 use serde::{Deserialize, Serialize};
@@ -10,20 +10,20 @@ use crate::ids::{AgentId, Source, uuid_of};
 /// Most names of settings that are listed; the rest is counted.
 const TOLD: usize = 8;
 
-/// What a process runs.
+/// Work of a process.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct About {
     /// Version of the program; empty for one that did not say it yet.
     pub version: String,
-    /// How far the store's clock is ahead of its machine's, in milliseconds; negative when it is
+    /// Lead of the store's clock over its machine's, in milliseconds; negative when it is
     /// behind.
     pub skew_millis: i64,
-    /// What it runs of each agent.
+    /// Work for each agent.
     pub agents: BTreeMap<AgentId, AboutAgent>,
 }
 
-/// What a process runs of one agent.
+/// Work of a process for one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AboutAgent {
@@ -50,7 +50,7 @@ pub fn digest(text: &str) -> String {
 }
 
 impl About {
-    /// What another process runs that this one does not, one phrase each: nothing when both run the
+    /// Differences between this process and another one, a phrase each: nothing when both run the
     /// same. An agent that only one of them runs does not count as a difference.
     pub fn unlike(&self, other: &Self) -> Vec<String> {
         if other.version.is_empty() {

@@ -10,7 +10,7 @@ use crate::{
     ids::{Account, Source},
 };
 
-/// One source's account: `received` is counted apart from the others, and equals their sum (G5).
+/// Account of one source: `received` is counted apart from the others, and equals their sum (G5).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AuditLine {
@@ -48,7 +48,7 @@ impl AuditLine {
     }
 }
 
-/// What an audit finds besides the counts, oldest first.
+/// Findings of an audit besides the counts, oldest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Exceptions {
@@ -67,9 +67,9 @@ pub struct Exceptions {
 pub struct Missing {
     /// The platform that lost messages.
     pub source: Source,
-    /// Which of our logins on the platform it was.
+    /// Our login on the platform.
     pub account: Account,
-    /// Which messages are missing, and why.
+    /// The missing messages, and the reason.
     #[serde(flatten)]
     pub gap: Gap,
 }
@@ -77,12 +77,12 @@ pub struct Missing {
 /// Counting what became of every message.
 #[async_trait]
 pub trait AuditStore: Send + Sync {
-    /// One line per source, counted in one snapshot. Called by `galatea audit`.
+    /// Returns one line per source, counted in one snapshot. Called by `galatea audit`.
     async fn audit(&self) -> Result<Vec<AuditLine>>;
     /// Messages and parts that need attention: at most `limit` of each kind. Called by `galatea
     /// audit` and status pages.
     async fn exceptions(&self, limit: u32) -> Result<Exceptions>;
-    /// What was never received and cannot be read back any more, oldest first in each account.
+    /// Gaps that cannot be read back any more, oldest first in each account.
     /// Called by `galatea audit` and status pages.
     async fn missing(&self) -> Result<Vec<Missing>>;
 }

@@ -110,7 +110,7 @@ pub enum RequestedChange {
     SetParticipantState {
         /// The Room in which the state holds.
         room: RoomId,
-        /// Whose state changes; inserted as a participant if missing.
+        /// Participant whose state changes; inserted as a participant if missing.
         entity: EntityId,
         /// The new state; none clears it.
         state: Option<ParticipantState>,
@@ -135,7 +135,7 @@ pub enum RequestedChange {
         world: WorldId,
         /// The person who gets the role.
         entity: EntityId,
-        /// What the person is from now on.
+        /// Role of the person from now on.
         role: crate::world::Role,
     },
     /// Sets after how many days the messages of a World are deleted.

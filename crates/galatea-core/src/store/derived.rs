@@ -24,10 +24,10 @@ pub trait DerivedStore: Send + Sync {
     /// deleted while a model read it), or if it belongs to another agent. Called by evaluators, and
     /// by commands that correct what they learnt.
     async fn change_derived(&self, agent: AgentId, change: &DerivedChange) -> Result<u64>;
-    /// Those of `ids` that exist, with scope, validity and sources. Messages count too: they have
-    /// no sources. Called by commands, exports and searches.
+    /// Memories of `ids` that exist, with scope, validity and sources. Messages count too: they
+    /// have no sources. Called by commands, exports and searches.
     async fn derived(&self, agent: AgentId, ids: &[MemoryId]) -> Result<Vec<Derived>>;
-    /// What was made from any of these, directly, the oldest first. Called by `galatea memory
+    /// Memories made from any of these, directly, the oldest first. Called by `galatea memory
     /// show`.
     async fn derived_from(&self, agent: AgentId, sources: &[MemoryId]) -> Result<Vec<Derived>>;
 }

@@ -1,4 +1,4 @@
-//! What memories mean: one embedding each.
+//! Meaning of memories: one embedding each.
 
 use async_trait::async_trait;
 
@@ -44,7 +44,7 @@ pub trait EmbeddingStore: Send + Sync {
         });
         self.save_new_embeddings(agent, model, &alone.collect::<Vec<_>>(), usage).await
     }
-    /// The same for embeddings with words of another message. One whose `before` is gone, or says
+    /// Saves embeddings with words of another message. One whose `before` is gone, or says
     /// something else by now, is passed over, too. Called after each batch of messages.
     async fn save_new_embeddings(
         &self,
@@ -119,7 +119,7 @@ pub struct EmbeddingClaim {
     pub limit: u32,
     /// The current time; rows that failed are tried again after a pause.
     pub now: Timestamp,
-    /// When the claim ends.
+    /// End of the claim.
     pub until: Timestamp,
 }
 

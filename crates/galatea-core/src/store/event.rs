@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{error::Result, event::Event, ids::MemberId};
 
-/// How far the stream has been read. Opaque; it grows.
+/// Read position of the stream. Opaque; it grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct EventPosition(pub u64, pub u64);
 

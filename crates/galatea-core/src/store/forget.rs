@@ -17,7 +17,7 @@ pub trait ForgetStore: Send + Sync {
     /// Called by `/privacy forget me` before its turn commits the change that forgets the rest: a
     /// process that ends meanwhile runs the command again and goes on.
     async fn forget_ahead(&self, agent: AgentId, entity: EntityId) -> Result<u64>;
-    /// Those of `ids` that were stored, that a person, the platform or the operator deleted, alone or
-    /// with what they were made from, and that are not stored again. Called by imports.
+    /// Memories of `ids` that were stored, and that a person, the platform or the operator deleted,
+    /// alone or with what they were made from, and that are not stored again. Called by imports.
     async fn deleted(&self, ids: &[MemoryId]) -> Result<Vec<MemoryId>>;
 }

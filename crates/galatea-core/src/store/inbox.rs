@@ -41,7 +41,7 @@ pub struct ConnectorState {
     pub agent: AgentId,
     /// The platform that the stream is of.
     pub source: Source,
-    /// Which of our logins on the platform it is.
+    /// Our login on the platform.
     pub account: Account,
     /// The connector's own name for the value.
     pub key: String,
@@ -88,7 +88,7 @@ pub enum Mutation {
     },
 }
 
-/// What a batch changed.
+/// Changes of a batch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ingested {
     /// For each message whether it is new.
@@ -107,7 +107,7 @@ pub struct InFlightRows {
     pub rooms: Vec<RoomId>,
 }
 
-/// One message on its way into the inbox.
+/// A message on its way into the inbox.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InboxEntry {
@@ -128,12 +128,12 @@ pub struct InboxEntry {
     pub envelope: Envelope,
 }
 
-/// What the gate needs to know of a message besides its memory; stored with the inbox row so that a
+/// Facts for the gate about a message besides its memory; stored with the inbox row so that a
 /// restart decides the same.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Envelope {
-    /// Whether it mentions the agent, or replies to it.
+    /// Mention of the agent, or reply to it.
     #[serde(skip_serializing_if = "Addressed::is_unaddressed")]
     pub addressed: Addressed,
     /// The speaker is a bot.
@@ -172,7 +172,7 @@ pub struct InboxItem {
     /// The message and how it came.
     #[serde(flatten)]
     pub entry: InboxEntry,
-    /// How far its processing is.
+    /// State of its processing.
     pub state: InboxState,
     /// Turns begun for it so far.
     pub attempts: u32,
@@ -180,9 +180,9 @@ pub struct InboxItem {
     pub turn: Option<TurnId>,
     /// Why it was answered or not; none until the gate has decided.
     pub verdict: Option<Verdict>,
-    /// When it was stored.
+    /// Time of its storage.
     pub received_at: Timestamp,
-    /// When it was finished.
+    /// Time of its end.
     pub finished_at: Option<Timestamp>,
 }
 
@@ -217,7 +217,7 @@ pub trait InboxStore: Send + Sync {
         besides: &InFlightRows,
         limit: u32,
     ) -> Result<Vec<InboxItem>>;
-    /// When the oldest message was stored for which no turn has begun: how far the work is behind.
+    /// Storage time of the oldest message for which no turn has begun: how far the work is behind.
     /// Called by `galatea cluster`.
     async fn oldest_unstarted(&self) -> Result<Option<Timestamp>>;
     /// Counts a begun turn on these rows, so that a message that kills the process is given up in
@@ -226,8 +226,8 @@ pub trait InboxStore: Send + Sync {
     /// T2. A turn is committed exactly once: rows finished already, or a fence that no longer
     /// holds, make it fail with `Conflict` and write nothing. Called once per turn.
     async fn finish_turn(&self, record: TurnRecord) -> Result<()>;
-    /// One inbox row; none for an id that is not there. Called after a commit of unknown outcome,
-    /// before a message is taken that may be finished, and by commands.
+    /// Returns an inbox row; none for an id that is not there. Called after a commit of unknown
+    /// outcome, before a message is taken that may be finished, and by commands.
     async fn inbox_item(&self, id: MemoryId) -> Result<Option<InboxItem>>;
     /// Rows by platform ids: the message's, and the room's when given. Newest first. Called by
     /// `galatea explain`, and by `/block` in a reply.
@@ -239,7 +239,7 @@ pub trait InboxStore: Send + Sync {
     ) -> Result<Vec<InboxItem>>;
     /// Rows that were finished in one turn, newest first. Called by `galatea explain`.
     async fn inbox_of_turn(&self, turn: TurnId) -> Result<Vec<InboxItem>>;
-    /// How far a stream of an account has been read; none before the first batch. Called when a
+    /// Returns the read position of an account's stream; none before the first batch. Called when a
     /// connector starts.
     async fn cursor(
         &self,

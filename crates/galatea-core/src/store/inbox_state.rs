@@ -1,4 +1,4 @@
-//! How far a message has come in the inbox.
+//! State of a message in the inbox.
 
 use serde::{Deserialize, Serialize};
 

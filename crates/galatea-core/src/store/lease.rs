@@ -1,4 +1,4 @@
-//! Which process does which part of the work while several share a store.
+//! Division of the work while several share a store.
 //!
 //! A lease only saves work: it keeps two processes from reading one platform account or thinking
 //! about one Room at the same time. Unique keys of the store prevent a second copy of an answer.
@@ -35,7 +35,7 @@ pub struct Fence {
     pub lease: Lease,
 }
 
-/// What a process does for the others that share its store.
+/// Work of a process for the others that share its store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProcessRole {
@@ -67,7 +67,7 @@ impl ProcessRole {
     pub fn connects(self) -> bool {
         matches!(self, Self::All | Self::Ingress)
     }
-    /// Whether a process of this role runs turns.
+    /// True if a process of this role runs turns.
     pub fn answers(self) -> bool {
         matches!(self, Self::All | Self::Worker)
     }
@@ -91,42 +91,42 @@ impl FromStr for ProcessRole {
     }
 }
 
-/// Those that do the same work, and so share it.
+/// Processes that share the same work.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Group(pub String);
 
 impl Group {
-    /// Who answers for an agent.
+    /// Processes that answer for an agent.
     pub fn rooms(agent: AgentId) -> Self {
         Self(format!("rooms:{agent}"))
     }
-    /// Who answers for an agent where no process of [`Self::rooms`] lives: each of them cannot write
-    /// for one of the agent's accounts.
+    /// Processes that answer for an agent where no process of [`Self::rooms`] lives: each of them
+    /// cannot write for one of the agent's accounts.
     pub fn some_rooms(agent: AgentId) -> Self {
         Self(format!("some-rooms:{agent}"))
     }
-    /// Who can connect one account.
+    /// Processes that can connect one account.
     pub fn account(account: &Partition) -> Self {
         Self(format!("account:{account}"))
     }
-    /// Who connects an agent's accounts.
+    /// Processes that connect an agent's accounts.
     pub fn accounts(agent: AgentId) -> Self {
         Self(format!("accounts:{agent}"))
     }
-    /// Who wants to hear what happens in other processes.
+    /// Processes that want to hear what happens in other processes.
     pub fn listeners() -> Self {
         Self("listeners".to_owned())
     }
 }
 
-/// As what a process joins.
+/// Role in which a process joins.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Membership {
     /// For people: host and process.
     pub name: String,
-    /// Which work the process takes on.
+    /// Work that the process takes on.
     pub role: ProcessRole,
     /// The groups of processes that share its work.
     pub groups: Vec<Group>,
@@ -165,7 +165,7 @@ pub struct LeaseStatus {
 /// compares it with the previous one and polls if they differ.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pulse {
-    /// What is compared.
+    /// Compared value.
     pub state: String,
     /// Until the first lease of a process ends that sends no more heartbeats; none if there is no
     /// lease.
@@ -180,7 +180,7 @@ pub fn fair_share(parts: usize, members: usize) -> usize {
 /// Leases. Only the store's own clock decides about time.
 #[async_trait]
 pub trait LeaseStore: Send + Sync {
-    /// Whether several processes can share this store. If not, every claim succeeds and fences are
+    /// True if several processes can share this store. If not, every claim succeeds and fences are
     /// not checked. Called once, at the start.
     fn is_shared(&self) -> bool;
     /// Heartbeat: joins, or stays a member for `ttl`. Returns how many processes are alive in each

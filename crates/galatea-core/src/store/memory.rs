@@ -1,4 +1,4 @@
-//! What is remembered, and how it is selected.
+//! Memories, and their selection.
 
 use async_trait::async_trait;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::{
 /// Reads and writes memories.
 #[async_trait]
 pub trait MemoryStore: Send + Sync {
-    /// One memory, of any agent; none for an id that is not there. Called for quoted messages, and
-    /// by commands.
+    /// Returns a memory, of any agent; none for an id that is not there. Called for quoted
+    /// messages, and by commands.
     async fn memory(&self, id: MemoryId) -> Result<Option<Memory>>;
     /// Ids from `first` to `last`, both included, in order, at most `limit`: those that begin
     /// alike, for a person who gives only the beginning. Called by `galatea explain`.
@@ -27,12 +27,12 @@ pub trait MemoryStore: Send + Sync {
     ) -> Result<Vec<MemoryId>>;
     /// Memories that match, newest first. Called by providers and commands.
     async fn memories(&self, query: &MemoryQuery) -> Result<Vec<Memory>>;
-    /// The same for callers that only read them: a store may hand out what it keeps in memory.
-    /// Called for the conversation and its summaries in each turn.
+    /// Returns memories to callers that only read them: a store may hand out what it keeps in
+    /// memory. Called for the conversation and its summaries in each turn.
     async fn shared_memories(&self, query: &MemoryQuery) -> Result<Vec<Arc<Memory>>> {
         Ok(self.memories(query).await?.into_iter().map(Arc::new).collect())
     }
-    /// How many match (limit ignored). Called by commands and evaluators.
+    /// Returns the number of matches (limit ignored). Called by commands and evaluators.
     async fn count_memories(&self, query: &MemoryQuery) -> Result<u64>;
     /// Inserts; an id that exists is left as it is. Called for the pieces of documents, and by
     /// plugins; a turn stores its own in [`super::InboxStore::finish_turn`].
@@ -43,7 +43,7 @@ pub trait MemoryStore: Send + Sync {
     -> Result<bool>;
     /// Removes memories of this agent; how many were there. Called by commands and plugins.
     async fn delete_memories(&self, agent: AgentId, ids: &[MemoryId]) -> Result<u64>;
-    /// The same for memories that are too old for their World: a summary that newer messages back
+    /// Deletes memories that are too old for their World: a summary that newer messages back
     /// too stays, where [`MemoryStore::delete_memories`] removes every summary made of one of them.
     /// Called by retention, every hour.
     async fn expire_memories(&self, agent: AgentId, ids: &[MemoryId]) -> Result<u64> {

@@ -20,7 +20,7 @@ pub struct OutboxItem {
     pub delivery: Delivery,
     /// The memory it shows.
     pub memory: Option<MemoryId>,
-    /// How far its delivery is.
+    /// State of its delivery.
     pub state: OutboxState,
     /// Earliest time of the next attempt; for `sending`, when it began.
     pub not_before: Timestamp,
@@ -66,7 +66,7 @@ impl OutboxState {
             Self::Dead => "dead",
         }
     }
-    /// Whether another attempt or read-back may follow.
+    /// True if another attempt or read-back may follow.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Pending | Self::Sending)
     }
@@ -111,7 +111,7 @@ pub struct OutboxQuery {
     pub limit: u32,
 }
 
-/// What an operator decides about a row.
+/// Decision of an operator about a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolution {
     /// Send it (again): `ambiguous`, `expired` and `dead` become `pending`, with all attempts
@@ -122,7 +122,7 @@ pub enum Resolution {
 }
 
 impl Resolution {
-    /// Whether a row in this state can be decided so.
+    /// True if a row in this state can be decided so.
     pub fn fits(self, state: OutboxState) -> bool {
         match self {
             Self::Retry => {
@@ -179,10 +179,11 @@ pub trait OutboxStore: Send + Sync {
         room: Option<&RemoteId>,
         message: &RemoteId,
     ) -> Result<Vec<OutboxItem>>;
-    /// One outbox row; none for an id that is not there. Called before a row is sent that was read
-    /// a while ago, and by commands.
+    /// Returns an outbox row; none for an id that is not there. Called before a row is sent that
+    /// was read a while ago, and by commands.
     async fn outbox_item(&self, id: DeliveryId) -> Result<Option<OutboxItem>>;
-    /// What is stored around a row, for the read-back of its outcome. Called before each read-back.
+    /// Returns the stored surroundings of a row, for the read-back of its outcome. Called before
+    /// each read-back.
     async fn read_back_context(&self, delivery: &Delivery) -> Result<ReadBackContext>;
     /// Rows that fit a query, for commands and status pages. Called by `galatea outbox`.
     async fn outbox(&self, query: &OutboxQuery) -> Result<Vec<OutboxItem>>;

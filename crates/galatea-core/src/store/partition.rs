@@ -20,7 +20,7 @@ pub fn room_partition(room: RoomId) -> u16 {
 pub struct Partition(pub String);
 
 impl Partition {
-    /// One agent's Rooms whose [`room_partition`] is `part`.
+    /// Rooms of an agent whose [`room_partition`] is `part`.
     pub fn rooms(agent: AgentId, part: u16) -> Self {
         Self(format!("rooms:{agent}:{part}"))
     }
@@ -28,7 +28,7 @@ impl Partition {
     pub fn all_rooms(agent: AgentId) -> Vec<Self> {
         (0..ROOM_PARTITIONS).map(|part| Self::rooms(agent, part)).collect()
     }
-    /// One agent's login on a platform.
+    /// Login of an agent on a platform.
     pub fn account(source: &Source, agent: AgentId, account: &Account) -> Self {
         Self(format!("{source}:{agent}:{account}"))
     }

@@ -37,7 +37,7 @@ pub trait RecallStore: Send + Sync {
     }
 }
 
-/// What is looked for.
+/// The question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecallQuery {
     /// From where: which memories may be seen at all.
@@ -65,13 +65,13 @@ pub struct RecallQuery {
     /// themselves, and what others say to them would rank first. Empty where facts are looked for:
     /// their texts contain names.
     pub names: Vec<String>,
-    /// Those of the names that it asks about: messages that contain one rank higher, too.
+    /// Names that it asks about: messages that contain one rank higher, too.
     pub mentions: Vec<String>,
     /// Least [`Recalled::coverage`] of a hit; 0 for any.
     pub coverage: f32,
     /// At most so many, [`MOST_RECALLED`] at most.
     pub limit: u32,
-    /// How words and meaning are weighed.
+    /// Weights of words and meaning.
     pub fusion: Fusion,
     /// Now: memories count less with age if [`Fusion::half_life`] says so.
     pub now: Timestamp,
@@ -148,9 +148,9 @@ pub struct Meaning {
 pub struct Recalled {
     /// The memory that was found.
     pub memory: Memory,
-    /// Who may see it.
+    /// Audience.
     pub scope: MemoryScope,
-    /// When it ceased to be true; none while it is.
+    /// Time it ceased to be true; none while it is.
     pub valid_until: Option<Timestamp>,
     /// Fused score; larger is better, comparable within one answer only.
     pub score: f32,

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{clock::Timestamp, error::Result, ids::MemoryId};
 
-/// One action with an effect of its own, in a turn that is not committed yet.
+/// An action with an effect of its own, in a turn that is not committed yet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JournalStep {
     /// The first message the turn answers: it is the same however often the turn is run.
@@ -18,7 +18,7 @@ pub struct JournalStep {
     pub input: String,
     /// Its result; none when it was begun and its outcome is unknown.
     pub output: Option<Value>,
-    /// When it was begun.
+    /// Time of its beginning.
     pub begun_at: Timestamp,
 }
 

@@ -26,7 +26,7 @@ pub struct TurnRecord {
     pub finished: Vec<FinishedMessage>,
     /// Changes that actions and commands asked for, applied in this order.
     pub effects: Vec<RequestedChange>,
-    /// What it cost, added to the ledger.
+    /// Cost, added to the ledger.
     pub usage: Vec<UsageRow>,
     /// Time of the commit, by the turn's clock.
     pub at: Timestamp,
@@ -39,7 +39,7 @@ pub struct TurnRecord {
 pub struct FinishedMessage {
     /// The memory of the message.
     pub id: MemoryId,
-    /// How the message ended.
+    /// End of the message.
     pub state: InboxState,
     /// The decision, with its reasons.
     pub verdict: Verdict,

@@ -1,4 +1,4 @@
-//! What answers cost, added up per day, place, person and model, and who is blocked.
+//! Cost of answers, added up per day, place, person and model, and who is blocked.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ impl Day {
     }
 }
 
-/// What was used. All numbers only ever grow.
+/// Use. All numbers only ever grow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Amount {
@@ -47,7 +47,7 @@ pub struct Amount {
     pub calls: u64,
     /// Tokens read by models.
     pub input: u64,
-    /// Those of `input` that came from a provider's cache.
+    /// Tokens of `input` that came from a provider's cache.
     pub cached: u64,
     /// Tokens written by models.
     pub output: u64,
@@ -79,7 +79,7 @@ impl AddAssign for Amount {
     }
 }
 
-/// One row of the ledger: what was used on a day, for whom, where and by which model.
+/// A row of the ledger: the use of a day, by person, place and by which model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageRow {
@@ -97,7 +97,7 @@ pub struct UsageRow {
     pub person: EntityId,
     /// Provider and model; empty for what no model had a part in, such as refusals and commands.
     pub model: String,
-    /// What was used.
+    /// Use.
     #[serde(flatten)]
     pub amount: Amount,
 }
@@ -111,24 +111,24 @@ impl UsageRow {
     }
 }
 
-/// Whose usage of one day is asked for.
+/// Holder whose usage of one day is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Holder {
     /// Everything that the agent used.
     Agent,
-    /// What was used on one platform.
+    /// Use on one platform.
     Source(Source),
-    /// What was used in one World.
+    /// Use in one World.
     World(WorldId),
-    /// What was used in one Room.
+    /// Use in one Room.
     Room(RoomId),
-    /// What was used for one person.
+    /// Use for one person.
     Person(EntityId),
-    /// Those of all people together who were not answered on an earlier day.
+    /// Use of all people together who were not answered on an earlier day.
     Strangers,
 }
 
-/// What the ledger says of a holder.
+/// The ledger's account of a holder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UsageTotal {
     /// Used on the day asked for.
@@ -148,10 +148,10 @@ pub struct SharedSum {
     pub tokens: i64,
 }
 
-/// What one process adds to a limit that all processes share.
+/// Part that one process adds to a limit that all processes share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedUse {
-    /// Whose limit.
+    /// Holder of the limit.
     pub holder: Holder,
     /// Used and reserved since this process said so last.
     pub added: SharedSum,
@@ -161,7 +161,7 @@ pub struct SharedUse {
     pub pace: i64,
 }
 
-/// What all processes have used and reserved of a limit today.
+/// Sum that all processes have used and reserved of a limit today.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SharedTotal {
     /// Used and reserved.
@@ -171,7 +171,7 @@ pub struct SharedTotal {
 }
 
 impl Holder {
-    /// The same for every process, whatever its version, and no id of a person.
+    /// Key that is equal in every process, whatever its version, and no id of a person.
     pub fn digest(&self, agent: AgentId) -> Uuid {
         let whose = match self {
             Self::Agent => "agent".to_owned(),
@@ -191,8 +191,8 @@ pub trait UsageStore: Send + Sync {
     /// Adds to what the rows' keys hold already. Turns do so in their own commit
     /// ([`super::TurnRecord::usage`]). Called for what services and searches used.
     async fn add_usage(&self, rows: &[UsageRow]) -> Result<()>;
-    /// What a holder has used on a day. Called for the first message of a holder in this process,
-    /// and on each new day.
+    /// Returns the use of a holder on a day. Called for the first message of a holder in this
+    /// process, and on each new day.
     async fn standing(&self, agent: AgentId, day: Day, holder: &Holder) -> Result<UsageTotal>;
     /// Adds what a process of a shared store uses and reserves, each holder once, and returns what
     /// all processes have used and reserved, in the same order: of several that add at once, each
@@ -218,7 +218,7 @@ pub trait UsageStore: Send + Sync {
     async fn prune_usage(&self, agent: AgentId, before: Day) -> Result<u64>;
 }
 
-/// What an entry of the block list is about.
+/// Subject of an entry of the block list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BlockKind {

@@ -3,6 +3,7 @@
 //! the oldest first.
 
 mod body;
+mod limits;
 mod stream;
 mod table;
 
@@ -20,49 +21,12 @@ use std::{future::Future, io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::net::TcpListener;
 
 use stream::Stream;
-use table::{Connection, Room, Table};
+use table::{Connection, ConnectionTable, TableRoom};
+
+pub use self::limits::Limits;
 
 /// Pause after the system had no file descriptor for another connection.
 const OUT_OF_FILES: Duration = Duration::from_millis(100);
-
-/// Bounds of a listener.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Most connections at once, and so most file descriptors; one further connection may wait for
-    /// a place.
-    pub connections: usize,
-    /// Most connections of one public address (one /64 with IPv6). Private addresses have no such
-    /// limit, since a proxy calls on behalf of many clients.
-    pub per_address: usize,
-    /// Longest time from the first byte of a request, or from the connection, to the end of its
-    /// headers.
-    pub head: Duration,
-    /// Longest idle time of a connection that has had a request.
-    pub idle: Duration,
-    /// Longest time from the end of the headers to the answer, including the body.
-    pub answer: Duration,
-}
-
-impl Limits {
-    /// For a webhook. The headers fit into one packet, so 5 s are ample. Telegram opens at most 100
-    /// connections (Bot API, setWebhook.max_connections), from several addresses. Most systems
-    /// allow 1,024 open files.
-    pub const WEBHOOK: Self = Self {
-        connections: 256,
-        per_address: 64,
-        head: Duration::from_secs(5),
-        idle: Duration::from_secs(75),
-        answer: Duration::from_secs(60),
-    };
-    /// For a port that only this machine can reach.
-    pub const LOCAL: Self = Self {
-        connections: 64,
-        per_address: 64,
-        head: Duration::from_secs(5),
-        idle: Duration::from_secs(30),
-        answer: Duration::from_secs(30),
-    };
-}
 
 /// Serves requests until `stop` resolves. Requests in progress are then answered, and silent
 /// connections are closed.
@@ -75,7 +39,7 @@ pub async fn serve(
     limits: Limits,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<()> {
-    let table = Table::new(limits);
+    let table = ConnectionTable::new(limits);
     let closing = table.clone();
     let stop = async move {
         stop.await;
@@ -104,7 +68,7 @@ async fn in_time(
 
 struct Guarded {
     listener: TcpListener,
-    table: Arc<Table>,
+    table: Arc<ConnectionTable>,
 }
 
 impl Listener for Guarded {
@@ -133,9 +97,9 @@ impl Listener for Guarded {
             };
             let connection = loop {
                 match self.table.room(address.ip()) {
-                    Room::Taken(connection) => break Some(connection),
-                    Room::Refused => break None,
-                    Room::Wait => self.table.changed().await,
+                    TableRoom::Taken(connection) => break Some(connection),
+                    TableRoom::Refused => break None,
+                    TableRoom::Wait => self.table.changed().await,
                 }
             };
             if let Some(connection) = connection {

@@ -20,7 +20,7 @@ pub(super) enum Phase {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct OpenConnection {
     address: IpAddr,
     phase: Phase,
     since: Instant,
@@ -32,21 +32,21 @@ struct Entry {
 
 /// Every open connection of a listener.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct ConnectionTable {
     limits: Limits,
-    inner: Mutex<Inner>,
+    inner: Mutex<Connections>,
     changed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
+struct Connections {
     next: u64,
     closing: bool,
-    open: HashMap<u64, Entry>,
+    open: HashMap<u64, OpenConnection>,
 }
 
-/// Whether there is room for one more connection.
-pub(super) enum Room {
+/// Room for one more connection.
+pub(super) enum TableRoom {
     /// There is room; the connection is registered.
     Taken(Connection),
     /// Its address has too many connections, and all of them are busy.
@@ -55,37 +55,37 @@ pub(super) enum Room {
     Wait,
 }
 
-impl Table {
+impl ConnectionTable {
     pub(super) fn new(limits: Limits) -> Arc<Self> {
         Arc::new(Self { limits, inner: Mutex::default(), changed: Notify::new() })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, Connections> {
         self.inner.lock()
     }
 
     /// Registers a connection from an address. If there is no room, evicts a silent connection.
-    pub(super) fn room(self: &Arc<Self>, address: IpAddr) -> Room {
+    pub(super) fn room(self: &Arc<Self>, address: IpAddr) -> TableRoom {
         let address = household(address);
         let mut inner = self.lock();
         let has_share = denied(address).is_none();
-        let of_its = |entry: &Entry| entry.address == address && !entry.evicted;
+        let of_its = |entry: &OpenConnection| entry.address == address && !entry.evicted;
         if has_share
             && inner.open.values().filter(|e| of_its(e)).count() >= self.limits.per_address
             && !inner.evict(|e| of_its(e))
         {
-            return Room::Refused;
+            return TableRoom::Refused;
         }
         if inner.open.len() >= self.limits.connections {
             // Evicts one at a time: an evicted connection frees its place shortly.
             if !inner.open.values().any(|e| e.evicted) {
                 inner.evict(|_| true);
             }
-            return Room::Wait;
+            return TableRoom::Wait;
         }
         let id = inner.next;
         inner.next += 1;
-        let entry = Entry {
+        let entry = OpenConnection {
             address,
             phase: Phase::Head,
             since: Instant::now(),
@@ -94,7 +94,7 @@ impl Table {
             waker: None,
         };
         inner.open.insert(id, entry);
-        Room::Taken(Connection(Arc::new(Place { id, table: self.clone() })))
+        TableRoom::Taken(Connection(Arc::new(ConnectionRank { id, table: self.clone() })))
     }
 
     /// Waits until a connection ended or became silent or busy.
@@ -120,10 +120,10 @@ impl Table {
     }
 }
 
-impl Inner {
+impl Connections {
     /// Evicts one silent connection: first those that never completed a request, the oldest first.
     /// Returns false if there is none.
-    fn evict(&mut self, among: impl Fn(&Entry) -> bool) -> bool {
+    fn evict(&mut self, among: impl Fn(&OpenConnection) -> bool) -> bool {
         let silent = self
             .open
             .values_mut()
@@ -167,22 +167,22 @@ fn household(address: IpAddr) -> IpAddr {
 
 /// A registered connection. Its place is freed when the last clone is dropped.
 #[derive(Debug, Clone)]
-pub(super) struct Connection(Arc<Place>);
+pub(super) struct Connection(Arc<ConnectionRank>);
 
 #[derive(Debug)]
-struct Place {
+struct ConnectionRank {
     id: u64,
-    table: Arc<Table>,
+    table: Arc<ConnectionTable>,
 }
 
-impl Drop for Place {
+impl Drop for ConnectionRank {
     fn drop(&mut self) {
         self.table.lock().open.remove(&self.id);
         self.table.changed.notify_one();
     }
 }
 
-/// How long a connection without data may wait.
+/// Time for which a connection without data may wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WaitLimit {
     /// It was evicted.
@@ -194,11 +194,11 @@ pub(super) enum WaitLimit {
 }
 
 impl Connection {
-    fn with<T>(&self, change: impl FnOnce(&mut Entry) -> T) -> Option<T> {
+    fn with<T>(&self, change: impl FnOnce(&mut OpenConnection) -> T) -> Option<T> {
         self.0.table.lock().open.get_mut(&self.0.id).map(change)
     }
 
-    /// Whether it was evicted.
+    /// True if it was evicted.
     pub(super) fn is_evicted(&self) -> bool {
         self.with(|entry| entry.evicted && entry.phase != Phase::Busy).unwrap_or(true)
     }
@@ -259,10 +259,10 @@ mod tests {
         answer: Duration::from_secs(60),
     };
 
-    fn taken(table: &Arc<Table>, address: &str) -> Option<Connection> {
+    fn taken(table: &Arc<ConnectionTable>, address: &str) -> Option<Connection> {
         match table.room(address.parse().unwrap()) {
-            Room::Taken(connection) => Some(connection),
-            Room::Refused | Room::Wait => None,
+            TableRoom::Taken(connection) => Some(connection),
+            TableRoom::Refused | TableRoom::Wait => None,
         }
     }
 
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn the_oldest_silent_one_makes_room() {
-        let table = Table::new(LIMITS);
+        let table = ConnectionTable::new(LIMITS);
         let mut held: Vec<_> = (0..4).map(|_| taken(&table, "127.0.0.1").unwrap()).collect();
         assert!(taken(&table, "127.0.0.1").is_none(), "each of them may still send a request");
         assert!(held.iter().all(|c| !c.is_evicted()));
@@ -298,7 +298,7 @@ mod tests {
 
     #[test]
     fn one_that_was_answered_stays_before_one_that_never_asked() {
-        let table = Table::new(LIMITS);
+        let table = ConnectionTable::new(LIMITS);
         let held: Vec<_> = (0..4).map(|_| taken(&table, "10.0.0.1").unwrap()).collect();
         drop(held[0].begin());
         held.iter().for_each(|c| assert_ne!(pending(c), WaitLimit::Evicted));
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_public_address_has_a_share() {
-        let table = Table::new(LIMITS);
+        let table = ConnectionTable::new(LIMITS);
         let (first, second) =
             (taken(&table, "203.0.114.1").unwrap(), taken(&table, "::ffff:203.0.114.1").unwrap());
         assert!(
@@ -339,7 +339,7 @@ mod tests {
 
     #[test]
     fn one_that_becomes_silent_while_closing_is_evicted() {
-        let table = Table::new(LIMITS);
+        let table = ConnectionTable::new(LIMITS);
         let (unread, asking) = (taken(&table, "::1").unwrap(), taken(&table, "::1").unwrap());
         let busy = asking.begin();
         table.close();
@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn times_are_of_the_request_not_of_the_byte() {
-        let table = Table::new(LIMITS);
+        let table = ConnectionTable::new(LIMITS);
         let connection = taken(&table, "127.0.0.1").unwrap();
         let WaitLimit::Until(first) = pending(&connection) else { panic!("it waits for a head") };
         connection.heard();

@@ -1,11 +1,18 @@
 //! Tests of the guard with a canary server on loopback, which no request may reach.
 
 use super::*;
-use crate::HttpOptions;
+use crate::{
+    HttpOptions,
+    resolver::{Lookup, guard_with},
+};
 use axum::{Router, http::StatusCode, response::Redirect, routing::get};
 use std::{
-    net::Ipv4Addr,
-    sync::atomic::{AtomicUsize, Ordering},
+    io,
+    net::{Ipv4Addr, SocketAddr},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 use tokio::net::TcpListener;
 

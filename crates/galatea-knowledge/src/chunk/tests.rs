@@ -9,8 +9,8 @@ fn tokens(piece: &Chunk) -> u64 {
     Family::Other.text(&piece.text) + Family::Other.text(&piece.heading.join(PATH))
 }
 
-fn block(heading: &[&str], kind: BlockKind, text: impl Into<String>) -> Block {
-    Block {
+fn block(heading: &[&str], kind: BlockKind, text: impl Into<String>) -> DocumentBlock {
+    DocumentBlock {
         heading: heading.iter().map(|h| (*h).to_owned()).collect(),
         page: None,
         kind,
@@ -18,7 +18,7 @@ fn block(heading: &[&str], kind: BlockKind, text: impl Into<String>) -> Block {
     }
 }
 
-fn cut(blocks: Vec<Block>) -> Vec<Chunk> {
+fn cut(blocks: Vec<DocumentBlock>) -> Vec<Chunk> {
     chunks(Document { blocks, ..Document::default() }, 20_000).unwrap()
 }
 
@@ -142,7 +142,7 @@ fn cutting_ends_with_the_piece_that_is_too_many() {
     let blocks = vec![block(&[], BlockKind::Prose, "Some words. ".repeat(10_000))];
     let document = Document { blocks, ..Document::default() };
     let error = chunks(document.clone(), 3).unwrap_err();
-    assert_eq!(error.code(), Some(crate::document::TOO_LARGE));
+    assert_eq!(error.code(), Some(crate::refusal::TOO_LARGE));
     let mut cutter = Cutter { most: 3, ..Cutter::default() };
     for block in document.blocks {
         assert!(cutter.block(block).is_err());
@@ -150,8 +150,8 @@ fn cutting_ends_with_the_piece_that_is_too_many() {
     assert_eq!(cutter.done.len(), 3);
 }
 
-fn paged(heading: &str, page: u32, text: &str) -> Block {
-    Block { page: Some(page), ..block(&[heading], BlockKind::Prose, text) }
+fn paged(heading: &str, page: u32, text: &str) -> DocumentBlock {
+    DocumentBlock { page: Some(page), ..block(&[heading], BlockKind::Prose, text) }
 }
 
 #[test]
@@ -210,9 +210,9 @@ proptest! {
         long in "[a-z]{0,4000}",
         header in "[A-Z漢ß| ]{0,500}",
     ) {
-        let mut blocks: Vec<Block> = texts.iter().map(|(heading, text, kind, page)| {
+        let mut blocks: Vec<DocumentBlock> = texts.iter().map(|(heading, text, kind, page)| {
             let kind = match kind { 0 => BlockKind::Prose, 1 => BlockKind::Code, _ => BlockKind::Table { header: header.clone() } };
-            Block { page: Some(*page), ..block(&["TOP", heading], kind, text.clone()) }
+            DocumentBlock { page: Some(*page), ..block(&["TOP", heading], kind, text.clone()) }
         }).collect();
         blocks.push(block(&[], BlockKind::Prose, long));
         // Headings and headers, which are repeated, have none of these.

@@ -12,9 +12,9 @@ use std::{
 use url::Url;
 
 use crate::{
-    document::{too_large, unreadable},
     format::Format,
     library::Library,
+    refusal::{too_large, unreadable},
     scan::{Item, What},
     source::{Place, kind_of},
 };
@@ -141,7 +141,7 @@ pub(super) fn allowed(http: &HttpClient, hosts: &[String], address: &str) -> Res
     })
 }
 
-/// Whether a host is listed, by itself or as part of a listed domain (`*.example.org`).
+/// True if a host is listed, by itself or as part of a listed domain (`*.example.org`).
 fn allows(hosts: &[String], host: &str) -> bool {
     let host = host.to_ascii_lowercase();
     hosts.iter().map(|listed| listed.to_ascii_lowercase()).any(|listed| {

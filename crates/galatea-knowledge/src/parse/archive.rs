@@ -6,7 +6,10 @@ use std::io::{Cursor, Read};
 use zip::ZipArchive;
 
 use super::encoding;
-use crate::document::{Limits, too_large, unreadable};
+use crate::{
+    document::Limits,
+    refusal::{too_large, unreadable},
+};
 
 /// Entries of this size may have any ratio: a page of spaces is small and no danger.
 const SMALL: u64 = 1 << 20;
@@ -72,7 +75,7 @@ impl<'a> Archive<'a> {
         Ok(Some(encoding::decode_markup(&bytes)?.into_owned()))
     }
 
-    /// The same for an entry that the format requires.
+    /// Reads an entry that the format requires.
     ///
     /// # Errors
     /// As [`Self::text`], and `Invalid` if it is missing.

@@ -3,8 +3,11 @@
 use csv::{ReaderBuilder, StringRecord};
 use galatea_core::Result;
 
-use super::table::Table;
-use crate::document::{Writer, too_large, unreadable};
+use super::table::DocumentTable;
+use crate::{
+    document::Writer,
+    refusal::{too_large, unreadable},
+};
 
 /// Characters that may separate cells. The one that the first line has most of is taken.
 const SEPARATORS: [u8; 4] = [b',', b';', b'\t', b'|'];
@@ -28,7 +31,7 @@ pub(super) fn read(text: &str, writer: &mut Writer) -> Result<()> {
         .has_headers(false)
         .flexible(true)
         .from_reader(text.as_bytes());
-    let (mut table, mut record) = (Table::default(), StringRecord::new());
+    let (mut table, mut record) = (DocumentTable::default(), StringRecord::new());
     loop {
         let more = reader.read_record(&mut record).map_err(|error| {
             unreadable("the table cannot be read")

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use super::{
     archive::Archive,
-    notes::Notes,
-    table::Table,
-    xml::{self, Node},
+    notes::DocumentNotes,
+    table::DocumentTable,
+    xml::{self, XmlNode},
 };
 use crate::document::{BlockKind, Writer};
 
@@ -22,8 +22,8 @@ pub(super) fn read(bytes: &[u8], writer: &mut Writer) -> Result<()> {
     if let Some(core) = archive.text("docProps/core.xml")? {
         writer.title(&element(&core, "title", depth)?);
     }
-    let notes = Notes::read(&mut archive, depth)?;
-    let mut reading = Reading { styles, notes, ..Reading::default() };
+    let notes = DocumentNotes::read(&mut archive, depth)?;
+    let mut reading = DocxReading { styles, notes, ..Reading::default() };
     xml::walk(&body, depth, |node| reading.take(node, writer))?;
     reading.end_list(writer)?;
     reading.notes.rest().try_for_each(|note| writer.block(BlockKind::Prose, &note))
@@ -35,14 +35,16 @@ fn headings(text: &str, depth: usize) -> Result<HashMap<String, u8>> {
     let (mut styles, mut id) = (HashMap::new(), String::new());
     xml::walk(text, depth, |node| {
         match node {
-            Node::Open("style", attributes) => id = attributes.get("styleId").unwrap_or_default(),
-            Node::Open("name", attributes) => {
+            XmlNode::Open("style", attributes) => {
+                id = attributes.get("styleId").unwrap_or_default()
+            }
+            XmlNode::Open("name", attributes) => {
                 let name = attributes.get("val").unwrap_or_default().to_ascii_lowercase();
                 if let Some(level) = level(&name) {
                     styles.insert(id.clone(), level);
                 }
             }
-            Node::Open("outlineLvl", attributes) => {
+            XmlNode::Open("outlineLvl", attributes) => {
                 let level = attributes.get("val").and_then(|level| level.parse::<u8>().ok());
                 if let Some(level) = level.filter(|level| *level < 6) {
                     styles.entry(id.clone()).or_insert(level + 1);
@@ -68,9 +70,9 @@ pub(super) fn element(text: &str, name: &str, depth: usize) -> Result<String> {
     let (mut inside, mut done, mut out) = (false, false, String::new());
     xml::walk(text, depth, |node| {
         match node {
-            Node::Open(open, _) if open == name && !done => inside = true,
-            Node::Close(close) if close == name && inside => (inside, done) = (false, true),
-            Node::Text(text) if inside => out.push_str(text),
+            XmlNode::Open(open, _) if open == name && !done => inside = true,
+            XmlNode::Close(close) if close == name && inside => (inside, done) = (false, true),
+            XmlNode::Text(text) if inside => out.push_str(text),
             _ => {}
         }
         Ok(())
@@ -88,9 +90,9 @@ struct Paragraph {
 }
 
 #[derive(Default)]
-struct Reading {
+struct DocxReading {
     styles: HashMap<String, u8>,
-    notes: Notes,
+    notes: DocumentNotes,
     /// Open paragraphs, outermost first: a text box stands inside of one.
     paragraphs: Vec<Paragraph>,
     list: String,
@@ -98,29 +100,29 @@ struct Reading {
     /// Open elements with an older form of what was read already, such as a text box.
     fallbacks: usize,
     tables: usize,
-    table: Table,
+    table: DocumentTable,
     cell: String,
 }
 
-impl Reading {
-    fn take(&mut self, node: Node<'_>, writer: &mut Writer) -> Result<()> {
+impl DocxReading {
+    fn take(&mut self, node: XmlNode<'_>, writer: &mut Writer) -> Result<()> {
         match node {
-            Node::Open("Fallback", _) => self.fallbacks += 1,
-            Node::Close("Fallback") => self.fallbacks = self.fallbacks.saturating_sub(1),
+            XmlNode::Open("Fallback", _) => self.fallbacks += 1,
+            XmlNode::Close("Fallback") => self.fallbacks = self.fallbacks.saturating_sub(1),
             _ if self.fallbacks > 0 => {}
-            Node::Open("p", _) => self.paragraphs.push(Paragraph::default()),
-            Node::Close("p") => self.end_paragraph(writer)?,
-            Node::Open("t", _) => self.in_text = true,
-            Node::Close("t") => self.in_text = false,
-            Node::Open("tbl", _) => {
+            XmlNode::Open("p", _) => self.paragraphs.push(Paragraph::default()),
+            XmlNode::Close("p") => self.end_paragraph(writer)?,
+            XmlNode::Open("t", _) => self.in_text = true,
+            XmlNode::Close("t") => self.in_text = false,
+            XmlNode::Open("tbl", _) => {
                 self.end_list(writer)?;
                 self.tables += 1;
             }
-            Node::Close("tc") if self.tables == 1 => {
+            XmlNode::Close("tc") if self.tables == 1 => {
                 self.table.cell(std::mem::take(&mut self.cell));
             }
-            Node::Close("tr") if self.tables == 1 => self.table.end_row(),
-            Node::Close("tbl") => {
+            XmlNode::Close("tr") if self.tables == 1 => self.table.end_row(),
+            XmlNode::Close("tbl") => {
                 self.tables = self.tables.saturating_sub(1);
                 if self.tables == 0 {
                     std::mem::take(&mut self.table).interrupt(writer)?;
@@ -131,21 +133,21 @@ impl Reading {
         Ok(())
     }
 
-    fn within_paragraph(&mut self, node: Node<'_>) {
+    fn within_paragraph(&mut self, node: XmlNode<'_>) {
         let Some(paragraph) = self.paragraphs.last_mut() else { return };
         match node {
-            Node::Open("pStyle", attributes) => {
+            XmlNode::Open("pStyle", attributes) => {
                 let style = attributes.get("val").unwrap_or_default();
                 let known = self.styles.get(&style).copied();
                 paragraph.level = known.or_else(|| level(&style.to_ascii_lowercase()));
             }
-            Node::Open("numPr", _) => paragraph.item = true,
-            Node::Open("tab" | "br" | "cr", _) => paragraph.text.push(' '),
-            Node::Open(name @ ("footnoteReference" | "endnoteReference"), attributes) => {
+            XmlNode::Open("numPr", _) => paragraph.item = true,
+            XmlNode::Open("tab" | "br" | "cr", _) => paragraph.text.push(' '),
+            XmlNode::Open(name @ ("footnoteReference" | "endnoteReference"), attributes) => {
                 let id = attributes.get("id").unwrap_or_default();
                 paragraph.notes.extend(self.notes.take(name, &id));
             }
-            Node::Text(text) if self.in_text => paragraph.text.push_str(text),
+            XmlNode::Text(text) if self.in_text => paragraph.text.push_str(text),
             _ => {}
         }
     }

@@ -6,7 +6,7 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use galatea_core::{Error, Result};
 use std::borrow::Cow;
 
-use crate::document::unreadable;
+use crate::refusal::unreadable;
 
 /// Bytes that are looked at to guess an encoding: a guess on more is no better.
 const LOOKED_AT: usize = 256 << 10;
@@ -70,7 +70,7 @@ fn guess(bytes: &[u8]) -> &'static Encoding {
     detector.guess(None, Utf8Detection::Deny)
 }
 
-/// Whether most characters that are not ASCII are valid UTF-8. A text in another encoding has hardly
+/// True if most characters that are not ASCII are valid UTF-8. A text in another encoding has hardly
 /// any such by chance.
 fn is_damaged_utf8(bytes: &[u8]) -> bool {
     let (mut valid, mut faults) = (0_usize, 0_usize);
@@ -147,14 +147,14 @@ fn is_foreign(c: char) -> bool {
         || matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{fffd}'..='\u{ffff}' | '\u{fdd0}'..='\u{fdef}')
 }
 
-/// Whether so few bytes could not be decoded that they are damage.
+/// True if so few bytes could not be decoded that they are damage.
 fn is_nearly_whole(text: &str) -> bool {
     let faults = text.chars().filter(|c| *c == '\u{fffd}').count();
     let rest = text.chars().filter(|c| !c.is_ascii()).count().saturating_sub(faults);
     faults.saturating_mul(50) <= rest
 }
 
-/// Whether a decoded text looks like words: the wrong encoding puts signs and capitals into the
+/// True if a decoded text looks like words: the wrong encoding puts signs and capitals into the
 /// middle of them (`Gr”áe`, `fŸr`), or yields hardly any letters.
 fn is_plausible(text: &str) -> bool {
     let (mut foreign, mut odd, mut beyond) = (0_usize, 0_usize, 0_usize);

@@ -8,9 +8,9 @@ use super::{
     archive::Archive,
     docx::element,
     html,
-    xml::{self, Node},
+    xml::{self, XmlNode},
 };
-use crate::document::{Writer, unreadable};
+use crate::{document::Writer, refusal::unreadable};
 
 pub(super) fn read(bytes: &[u8], writer: &mut Writer) -> Result<()> {
     let depth = writer.limits().depth;
@@ -18,7 +18,7 @@ pub(super) fn read(bytes: &[u8], writer: &mut Writer) -> Result<()> {
     let container = archive.required("META-INF/container.xml")?;
     let mut package = None;
     xml::walk(&container, depth, |node| {
-        if let Node::Open("rootfile", attributes) = node {
+        if let XmlNode::Open("rootfile", attributes) = node {
             package = package.take().or_else(|| attributes.get("full-path"));
         }
         Ok(())
@@ -47,12 +47,12 @@ fn spine(text: &str, depth: usize) -> Result<Vec<String>> {
     let (mut items, mut order) = (HashMap::new(), Vec::new());
     xml::walk(text, depth, |node| {
         match node {
-            Node::Open("item", attributes) => {
+            XmlNode::Open("item", attributes) => {
                 if let (Some(id), Some(href)) = (attributes.get("id"), attributes.get("href")) {
                     items.insert(id, href);
                 }
             }
-            Node::Open("itemref", attributes) => order.extend(attributes.get("idref")),
+            XmlNode::Open("itemref", attributes) => order.extend(attributes.get("idref")),
             _ => {}
         }
         Ok(())

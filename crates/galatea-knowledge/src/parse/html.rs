@@ -3,7 +3,7 @@
 use galatea_core::Result;
 use html5gum::{DefaultEmitter, Token, Tokenizer};
 
-use super::{skipping::Skipping, table::Table};
+use super::{skipping::Skipping, table::DocumentTable};
 use crate::document::{BlockKind, Writer};
 
 /// Elements that begin and end a paragraph.
@@ -51,7 +51,7 @@ pub(super) fn read_with_menus(text: &str, writer: &mut Writer) -> Result<()> {
 }
 
 fn read_with(mut skipping: Skipping, text: &str, writer: &mut Writer) -> Result<()> {
-    let mut reading = Reading::default();
+    let mut reading = HtmlReading::default();
     for token in tokens(text) {
         if skipping.takes(&token) {
             continue;
@@ -81,17 +81,17 @@ fn tokens(text: &str) -> impl Iterator<Item = Token> {
 }
 
 #[derive(Default)]
-struct Reading {
+struct HtmlReading {
     text: String,
     title: bool,
     pre: bool,
     /// Open tables, outermost first.
-    tables: Vec<Table>,
+    tables: Vec<DocumentTable>,
     /// The text is a cell's. Its end tag may be left out.
     cell: bool,
 }
 
-impl Reading {
+impl HtmlReading {
     fn open(&mut self, name: &str, writer: &mut Writer) -> Result<()> {
         match name {
             "title" => {
@@ -111,7 +111,7 @@ impl Reading {
             }
             "table" => {
                 self.interrupt(writer)?;
-                self.tables.push(Table::default());
+                self.tables.push(DocumentTable::default());
             }
             "tr" => self.end_row(writer)?,
             "td" | "th" => {
@@ -177,7 +177,7 @@ impl Reading {
 
     fn end_row(&mut self, writer: &mut Writer) -> Result<()> {
         self.end_cell(writer)?;
-        self.tables.last_mut().into_iter().for_each(Table::end_row);
+        self.tables.last_mut().into_iter().for_each(DocumentTable::end_row);
         Ok(())
     }
 

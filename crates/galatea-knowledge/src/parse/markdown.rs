@@ -3,7 +3,7 @@
 use galatea_core::Result;
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use super::{html, table::Table};
+use super::{html, table::DocumentTable};
 use crate::document::{BlockKind, Writer};
 
 /// Longest list item that stays together with the others in one block; a longer list is cut into
@@ -12,11 +12,11 @@ const LIST: usize = 1_500;
 
 /// State of a document that is being read.
 #[derive(Default)]
-struct Reading {
+struct MarkdownReading {
     text: String,
     lists: usize,
     heading: Option<u8>,
-    table: Table,
+    table: DocumentTable,
     html: String,
 }
 
@@ -26,14 +26,14 @@ pub(super) fn read(text: &str, writer: &mut Writer) -> Result<()> {
         | Options::ENABLE_FOOTNOTES
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS;
-    let mut reading = Reading::default();
+    let mut reading = MarkdownReading::default();
     for event in Parser::new_ext(text, options) {
         reading.take(event, writer)?;
     }
     writer.block(BlockKind::Prose, &reading.text)
 }
 
-impl Reading {
+impl MarkdownReading {
     fn take(&mut self, event: Event<'_>, writer: &mut Writer) -> Result<()> {
         match event {
             Event::Start(tag) => self.start(tag, writer)?,

@@ -19,15 +19,16 @@ mod xml;
 use galatea_core::Result;
 
 use crate::{
-    document::{Document, Limits, Writer, too_large, unreadable},
+    document::{Document, Limits, Writer},
     format::Format,
+    refusal::{too_large, unreadable},
 };
 
 /// Reads a document.
 ///
 /// # Errors
-/// `Invalid` ([`crate::document::UNREADABLE`]) for a damaged document or one without text,
-/// `TooLong` ([`crate::document::TOO_LARGE`]) for one beyond the limits. Both name the fix.
+/// `Invalid` ([`crate::refusal::UNREADABLE`]) for a damaged document or one without text,
+/// `TooLong` ([`crate::refusal::TOO_LARGE`]) for one beyond the limits. Both name the fix.
 pub(crate) fn parse(format: Format, bytes: &[u8], limits: Limits) -> Result<Document> {
     if bytes.len() > limits.bytes {
         return Err(too_large("the file is larger than what is read")

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::{
     archive::Archive,
-    xml::{self, Node},
+    xml::{self, XmlNode},
 };
 
 /// Parts with notes, and the start of the names of their elements.
@@ -14,12 +14,12 @@ const PARTS: [(&str, &str); 2] =
 
 /// Notes in their order. Each is taken by the first reference to it.
 #[derive(Default)]
-pub(super) struct Notes {
+pub(super) struct DocumentNotes {
     places: HashMap<String, usize>,
     texts: Vec<String>,
 }
 
-impl Notes {
+impl DocumentNotes {
     pub(super) fn read(archive: &mut Archive<'_>, depth: usize) -> Result<Self> {
         let mut notes = Self::default();
         for (part, element) in PARTS {
@@ -34,15 +34,15 @@ impl Notes {
         let mut in_text = false;
         xml::walk(part, depth, |node| {
             match node {
-                Node::Open(name, attributes) if name == element => {
+                XmlNode::Open(name, attributes) if name == element => {
                     let id = attributes.get("id").unwrap_or_default();
                     self.places.insert(format!("{element} {id}"), self.texts.len());
                     self.texts.push(String::new());
                 }
-                Node::Open("t", _) => in_text = true,
-                Node::Close("t") => in_text = false,
-                Node::Text(text) if in_text => self.push(text),
-                Node::Close("p") | Node::Open("tab" | "br" | "cr", _) => self.push(" "),
+                XmlNode::Open("t", _) => in_text = true,
+                XmlNode::Close("t") => in_text = false,
+                XmlNode::Text(text) if in_text => self.push(text),
+                XmlNode::Close("p") | XmlNode::Open("tab" | "br" | "cr", _) => self.push(" "),
                 _ => {}
             }
             Ok(())

@@ -8,7 +8,10 @@ use lopdf::{
 };
 use std::collections::BTreeMap;
 
-use crate::document::{BlockKind, Writer, too_large, unreadable};
+use crate::{
+    document::{BlockKind, Writer},
+    refusal::{too_large, unreadable},
+};
 
 /// A line whose letters are this many times as large as those of the text is a heading.
 const LARGER: f32 = 1.2;
@@ -18,7 +21,7 @@ const HEADING: usize = 120;
 const SPACE: f32 = -180.0;
 
 /// A line of text of one size at one height.
-struct Line {
+struct TextLine {
     size: f32,
     y: f32,
     text: String,
@@ -78,8 +81,8 @@ pub(super) fn read(bytes: &[u8], writer: &mut Writer) -> Result<()> {
     Ok(())
 }
 
-/// How many pages the file lost: a part of a file is read like a whole one whose table of objects is
-/// damaged. Where that table is sound, a wrong number of pages is harmless.
+/// Number of pages that the file lost: a part of a file is read like a whole one whose table of
+/// objects is damaged. Where that table is sound, a wrong number of pages is harmless.
 fn missing_pages(pdf: &Pdf, found: usize) -> usize {
     let counted = || {
         let pages = pdf.catalog().ok()?.get_deref(b"Pages", pdf).ok()?.as_dict().ok()?;
@@ -99,7 +102,7 @@ fn title(pdf: &Pdf) -> Option<String> {
 }
 
 /// The size that most letters have.
-fn body_size<'a>(lines: impl Iterator<Item = &'a Line>) -> f32 {
+fn body_size<'a>(lines: impl Iterator<Item = &'a TextLine>) -> f32 {
     let mut letters: BTreeMap<u32, usize> = BTreeMap::new();
     for line in lines {
         *letters.entry(tenths(line.size)).or_default() += line.text.len();
@@ -114,7 +117,7 @@ fn tenths(size: f32) -> u32 {
     tenths
 }
 
-fn write(lines: &[Line], body: f32, writer: &mut Writer) -> Result<()> {
+fn write(lines: &[TextLine], body: f32, writer: &mut Writer) -> Result<()> {
     let (mut paragraph, mut last) = (String::new(), None::<(f32, f32)>);
     for line in lines {
         let text = line.text.trim();
@@ -145,7 +148,7 @@ fn write(lines: &[Line], body: f32, writer: &mut Writer) -> Result<()> {
 }
 
 /// The lines of a page. `left` is how many bytes may still be unpacked.
-fn lines(pdf: &Pdf, page: lopdf::ObjectId, left: &mut usize) -> lopdf::Result<Vec<Line>> {
+fn lines(pdf: &Pdf, page: lopdf::ObjectId, left: &mut usize) -> lopdf::Result<Vec<TextLine>> {
     let fonts = pdf.get_page_fonts(page)?;
     let encodings: BTreeMap<&[u8], Encoding<'_>> = fonts
         .iter()
@@ -173,7 +176,7 @@ fn encoding<'a>(pdf: &'a Pdf, font: &'a Dictionary, left: usize) -> Option<Encod
 /// Follows the text position, as far as lines and sizes need it (ISO 32000-1 §9.4).
 #[derive(Default)]
 struct Pen<'a> {
-    lines: Vec<Line>,
+    lines: Vec<TextLine>,
     text: String,
     encoding: Option<&'a Encoding<'a>>,
     font_size: f32,
@@ -272,7 +275,7 @@ impl<'a> Pen<'a> {
     fn end_line(&mut self) {
         if !self.text.trim().is_empty() {
             let size = self.font_size * self.scale;
-            self.lines.push(Line { size, y: self.y, text: std::mem::take(&mut self.text) });
+            self.lines.push(TextLine { size, y: self.y, text: std::mem::take(&mut self.text) });
         }
         self.text.clear();
     }

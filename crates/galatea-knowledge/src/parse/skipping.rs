@@ -1,4 +1,4 @@
-//! Which elements of a page are not its text.
+//! Elements of a page that are not its text.
 
 use html5gum::Token;
 
@@ -8,7 +8,7 @@ const SKIPPED: &[&str] = &[
     "noscript", "dialog",
 ];
 const MENU: &str = "nav";
-/// Those that have text only: if one is not closed, the rest of the page belongs to it.
+/// Elements that have text only: if one is not closed, the rest of the page belongs to it.
 const RAW: &[&str] = &["script", "style", "iframe", "textarea", "noscript"];
 
 /// Follows the elements that are skipped.
@@ -19,8 +19,8 @@ pub(super) struct Skipping {
 }
 
 impl Skipping {
-    /// What to skip of a page. An element that is not closed would take the rest of the page with it,
-    /// so it is read.
+    /// Skipped parts of a page. An element that is not closed would take the rest of the page with
+    /// it, so it is read.
     pub(super) fn of<I: Iterator<Item = Token>>(tokens: impl Fn() -> I) -> Self {
         let mut skipping = Self { elements: SKIPPED.to_vec(), open: None };
         loop {
@@ -42,7 +42,7 @@ impl Skipping {
         self
     }
 
-    /// Whether a token is skipped.
+    /// True if a token is skipped.
     pub(super) fn takes(&mut self, token: &Token) -> bool {
         match (token, &mut self.open) {
             (Token::StartTag(tag), Some((open, depth))) => {

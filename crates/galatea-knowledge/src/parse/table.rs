@@ -5,7 +5,7 @@ use galatea_core::Result;
 use crate::document::{BlockKind, Writer, row};
 
 #[derive(Default)]
-pub(super) struct Table {
+pub(super) struct DocumentTable {
     cells: Vec<String>,
     header: Option<String>,
     rows: String,
@@ -13,7 +13,7 @@ pub(super) struct Table {
     is_begun: bool,
 }
 
-impl Table {
+impl DocumentTable {
     pub(super) fn cell(&mut self, text: String) {
         self.cells.push(text);
     }

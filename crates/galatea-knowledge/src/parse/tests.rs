@@ -8,8 +8,9 @@ use proptest::prelude::*;
 
 use super::parse;
 use crate::{
-    document::{Block, BlockKind, Document, Limits, TOO_LARGE, UNREADABLE},
+    document::{BlockKind, Document, DocumentBlock, Limits},
     format::Format,
+    refusal::{TOO_LARGE, UNREADABLE},
 };
 
 fn read(format: Format, bytes: &[u8]) -> Document {
@@ -25,7 +26,7 @@ fn pair(heading: &str, text: &str) -> (String, String) {
     (heading.to_owned(), text.to_owned())
 }
 
-fn table(block: &Block) -> (&str, &str) {
+fn table(block: &DocumentBlock) -> (&str, &str) {
     match &block.kind {
         BlockKind::Table { header } => (header, &block.text),
         other => panic!("no table: {other:?}"),

@@ -7,10 +7,10 @@ use quick_xml::{
     events::{BytesStart, Event},
 };
 
-use crate::document::{too_large, unreadable};
+use crate::refusal::{too_large, unreadable};
 
 /// A piece of XML. Names are without prefix.
-pub(super) enum Node<'a> {
+pub(super) enum XmlNode<'a> {
     Open(&'a str, &'a Attributes<'a>),
     Close(&'a str),
     Text(&'a str),
@@ -39,7 +39,7 @@ impl Attributes<'_> {
 pub(super) fn walk(
     text: &str,
     depth: usize,
-    mut each: impl FnMut(Node<'_>) -> Result<()>,
+    mut each: impl FnMut(XmlNode<'_>) -> Result<()>,
 ) -> Result<()> {
     let mut reader = Reader::from_str(text);
     reader.config_mut().expand_empty_elements = true;
@@ -56,14 +56,14 @@ pub(super) fn walk(
                 if level > depth {
                     return Err(too_large("the document is nested too deeply").with("limit", depth));
                 }
-                each(Node::Open(local(start.name().as_ref()), &Attributes(&start)))?;
+                each(XmlNode::Open(local(start.name().as_ref()), &Attributes(&start)))?;
             }
             Event::End(end) => {
                 level = level.saturating_sub(1);
-                each(Node::Close(local(end.name().as_ref())))?;
+                each(XmlNode::Close(local(end.name().as_ref())))?;
             }
-            Event::Text(text) => each(Node::Text(&text.xml10_content()))?,
-            Event::CData(text) => each(Node::Text(&text.xml10_content()))?,
+            Event::Text(text) => each(XmlNode::Text(&text.xml10_content()))?,
+            Event::CData(text) => each(XmlNode::Text(&text.xml10_content()))?,
             Event::GeneralRef(reference) => {
                 let resolved = match reference.resolve_char_ref() {
                     Ok(Some(c)) => Some(c.to_string()),
@@ -71,7 +71,7 @@ pub(super) fn walk(
                         quick_xml::escape::resolve_predefined_entity(&reference).map(str::to_owned)
                     }
                 };
-                each(Node::Text(resolved.as_deref().unwrap_or(" ")))?;
+                each(XmlNode::Text(resolved.as_deref().unwrap_or(" ")))?;
             }
             Event::Eof => return Ok(()),
             Event::Empty(_)

@@ -10,11 +10,11 @@ use std::{
     time::UNIX_EPOCH,
 };
 
-use super::{DEPTH, Item, MOST_FILES, Missing, Scan, What};
+use super::{Item, Missing, Scan, What};
 use crate::{
-    document::unreadable,
     format::Format,
-    omitted::Omitted,
+    omitted::{DEPTH, MOST_FILES, Omitted},
+    refusal::unreadable,
     source::{Origin, Place, Source, kind_of},
 };
 
@@ -84,7 +84,7 @@ impl Search<'_> {
         }
     }
 
-    /// One that has nothing any more may be where a drive is mounted.
+    /// A folder that has nothing any more may be where a drive is mounted.
     fn named_folder(&mut self, folder: &Path, source: &Source) {
         if fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none()) {
             self.scan.empty.push(folder.to_owned());
@@ -112,8 +112,8 @@ impl Search<'_> {
             Ok(_) => return self.omitted.deep.count(folder),
             Err(error) => return self.missing(folder, unreadable_folder(error), false),
         };
-        // What cannot be looked at is not gone. One problem for the folder: if the right is missing,
-        // each of its files has it.
+        // A path that cannot be looked at is not gone. One problem for the folder: if the right is
+        // missing, each of its files has it.
         let mut failed = None;
         let mut paths = Vec::new();
         for entry in entries {
@@ -226,7 +226,7 @@ fn hash(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// What to do about a source, by who named it.
+/// Remedy for a source, by who named it.
 fn fix(source: &Source, otherwise: &str) -> String {
     match source.origin {
         Origin::Character => {
@@ -237,7 +237,7 @@ fn fix(source: &Source, otherwise: &str) -> String {
     }
 }
 
-/// How a source is removed, by who named it.
+/// Way to remove a source, by who named it.
 fn removal(source: &Source) -> String {
     match source.origin {
         Origin::Character => "remove the path under `knowledge` in the character file".to_owned(),

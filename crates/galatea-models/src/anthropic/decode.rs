@@ -7,15 +7,15 @@ use serde_json::Value;
 use crate::wire::{Fail, surrogate};
 
 #[derive(Deserialize)]
-struct Body {
-    content: Vec<Block>,
+struct AnthropicAnswer {
+    content: Vec<AnswerBlock>,
     stop_reason: Option<String>,
-    usage: Option<Tokens>,
+    usage: Option<AnthropicTokens>,
 }
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Block {
+enum AnswerBlock {
     Text {
         text: String,
     },
@@ -31,7 +31,7 @@ enum Block {
 
 /// Token counts. With caching, the prompt's tokens are divided into three counts.
 #[derive(Deserialize, Default)]
-pub(super) struct Tokens {
+pub(super) struct AnthropicTokens {
     pub(super) input_tokens: Option<u64>,
     pub(super) cache_creation_input_tokens: Option<u64>,
     pub(super) cache_creation: Option<Created>,
@@ -39,14 +39,14 @@ pub(super) struct Tokens {
     pub(super) output_tokens: Option<u64>,
 }
 
-/// Tokens written into the cache, by how long they stay there.
+/// Tokens that were written into the cache, by how long it stays there.
 #[derive(Deserialize, Default, Clone, Copy)]
 pub(super) struct Created {
     #[serde(default)]
     ephemeral_1h_input_tokens: u64,
 }
 
-impl Tokens {
+impl AnthropicTokens {
     /// Replaces earlier counts: a stream sends them at its start, and the complete ones at its end.
     pub(super) fn update(&self, usage: &mut Usage) {
         let parts =
@@ -67,14 +67,14 @@ impl Tokens {
 }
 
 pub(crate) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
-    let body: Body = surrogate::parse_bytes(bytes).ok_or(Fail::Garbage("a message"))?;
+    let body: AnthropicAnswer = surrogate::parse_bytes(bytes).ok_or(Fail::Garbage("a message"))?;
     let mut answer =
         TextAnswer { finish: finish(body.stop_reason.as_deref()), ..TextAnswer::default() };
     let mut text_so_far = surrogate::Joined::default();
     for block in body.content {
         match block {
-            Block::Text { text } => drop(text_so_far.push(&text)),
-            Block::ToolUse { id, name, input } => {
+            AnswerBlock::Text { text } => drop(text_so_far.push(&text)),
+            AnswerBlock::ToolUse { id, name, input } => {
                 let arguments = if input.is_null() { "{}".to_owned() } else { input.to_string() };
                 answer.tool_calls.push(ToolCall {
                     id,
@@ -82,7 +82,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
                     arguments: surrogate::whole(&arguments),
                 });
             }
-            Block::Other => {}
+            AnswerBlock::Other => {}
         }
     }
     answer.text = text_so_far.finish();

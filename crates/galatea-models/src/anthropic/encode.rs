@@ -22,14 +22,14 @@ const OPENING: &str = "(the conversation so far)";
 const GO_ON: &str = "(go on)";
 
 #[derive(Serialize)]
-pub(super) struct Body<'a> {
+pub(super) struct AnthropicRequest<'a> {
     model: &'a str,
     max_tokens: u32,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    system: Vec<Block<'a>>,
-    messages: Vec<Message<'a>>,
+    system: Vec<InputBlock<'a>>,
+    messages: Vec<AnthropicMessage<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
+    tools: Vec<AnthropicTool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,13 +50,13 @@ struct OutputConfig {
 }
 
 #[derive(Serialize)]
-struct Message<'a> {
+struct AnthropicMessage<'a> {
     role: ChatRole,
-    content: Vec<Block<'a>>,
+    content: Vec<InputBlock<'a>>,
 }
 
 #[derive(Serialize)]
-struct Block<'a> {
+struct InputBlock<'a> {
     #[serde(flatten)]
     kind: Kind<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ struct Block<'a> {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Kind<'a> {
     Text { text: &'a str },
-    Image { source: Source<'a> },
+    Image { source: PictureSource<'a> },
 }
 
 /// Ends a part of the prompt that the service caches for five minutes or an hour after each use: to
@@ -84,33 +84,37 @@ const MINUTES: CacheControl = CacheControl { r#type: "ephemeral", ttl: None };
 /// Stands before parts that are kept for minutes, as the service demands.
 const HOUR: CacheControl = CacheControl { r#type: "ephemeral", ttl: Some("1h") };
 
-impl<'a> Block<'a> {
+impl<'a> InputBlock<'a> {
     fn text(text: &'a str) -> Self {
         Self { kind: Kind::Text { text }, cache_control: None }
     }
 }
 
 #[derive(Serialize)]
-struct Source<'a> {
+struct PictureSource<'a> {
     r#type: &'static str,
     media_type: &'a str,
     data: &'a str,
 }
 
 #[derive(Serialize)]
-struct Tool<'a> {
+struct AnthropicTool<'a> {
     name: &'a str,
     description: &'a str,
     input_schema: Cow<'a, Value>,
 }
 
-pub(super) fn encode<'a>(request: &'a TextRequest, info: &'a ModelInfo, rules: &Rules) -> Body<'a> {
+pub(super) fn encode<'a>(
+    request: &'a TextRequest,
+    info: &'a ModelInfo,
+    rules: &Rules,
+) -> AnthropicRequest<'a> {
     let params = &request.params;
     let model = info.model.as_str();
     let effort = rules.effort(params.effort);
     let samples = rules.samples(effort);
     let most = info.limits.output.unwrap_or(u32::MAX);
-    Body {
+    AnthropicRequest {
         model,
         max_tokens: params.max_tokens.unwrap_or(MAX_TOKENS).clamp(1, most),
         system: system(request),
@@ -118,7 +122,7 @@ pub(super) fn encode<'a>(request: &'a TextRequest, info: &'a ModelInfo, rules: &
         tools: request
             .tools
             .iter()
-            .map(|tool| Tool {
+            .map(|tool| AnthropicTool {
                 name: &tool.name,
                 description: &tool.description,
                 input_schema: object_schema(&tool.parameters),
@@ -143,16 +147,16 @@ pub(super) fn encode<'a>(request: &'a TextRequest, info: &'a ModelInfo, rules: &
 
 /// The instructions, and behind them what the program says before the conversation. Tools come before
 /// them, so one mark covers both.
-fn system(request: &TextRequest) -> Vec<Block<'_>> {
+fn system(request: &TextRequest) -> Vec<InputBlock<'_>> {
     let cache_control = match request.cache_instructions {
         CacheFor::Nothing => None,
         CacheFor::Minutes => Some(MINUTES),
         CacheFor::Hour => Some(HOUR),
     };
     let text = request.system.as_deref().filter(|text| !text.trim().is_empty());
-    let instructions = text.map(|text| Block { cache_control, ..Block::text(text) });
+    let instructions = text.map(|text| InputBlock { cache_control, ..Block::text(text) });
     let leading = &request.messages[..request.leading()];
-    let mut more: Vec<Block<'_>> =
+    let mut more: Vec<InputBlock<'_>> =
         leading.iter().flat_map(|message| &message.parts).filter_map(block).collect();
     if (1..=leading.len()).contains(&request.stable)
         && let Some(last) = more.last_mut()
@@ -165,15 +169,15 @@ fn system(request: &TextRequest) -> Vec<Block<'_>> {
 /// Converts the messages to the form the API requires: roles alternate, the user's side is first,
 /// no block is empty, and a final message of the model does not end in white space. Without
 /// `prefill`, the last message is the user's.
-fn messages(request: &TextRequest, prefill: bool) -> Vec<Message<'_>> {
-    let mut out: Vec<Message<'_>> = Vec::with_capacity(request.messages.len());
+fn messages(request: &TextRequest, prefill: bool) -> Vec<AnthropicMessage<'_>> {
+    let mut out: Vec<AnthropicMessage<'_>> = Vec::with_capacity(request.messages.len());
     for (at, message) in request.messages.iter().enumerate().skip(request.leading()) {
         // Late instructions have become messages of the people's side before.
         let role = match message.role {
             ChatRole::Assistant => ChatRole::Assistant,
             ChatRole::User | ChatRole::System => ChatRole::User,
         };
-        let mut content: Vec<Block<'_>> = message.parts.iter().filter_map(block).collect();
+        let mut content: Vec<InputBlock<'_>> = message.parts.iter().filter_map(block).collect();
         if at + 1 == request.stable
             && let Some(last) = content.last_mut()
         {
@@ -184,16 +188,19 @@ fn messages(request: &TextRequest, prefill: bool) -> Vec<Message<'_>> {
         }
         match out.last_mut() {
             Some(last) if last.role == role => last.content.extend(content),
-            _ => out.push(Message { role, content }),
+            _ => out.push(AnthropicMessage { role, content }),
         }
     }
     if out.first().is_none_or(|first| first.role == ChatRole::Assistant) {
-        out.insert(0, Message { role: ChatRole::User, content: vec![Block::text(OPENING)] });
+        out.insert(
+            0,
+            AnthropicMessage { role: ChatRole::User, content: vec![InputBlock::text(OPENING)] },
+        );
     }
     if !prefill && out.last().is_some_and(|last| last.role == ChatRole::Assistant) {
-        out.push(Message { role: ChatRole::User, content: vec![Block::text(GO_ON)] });
+        out.push(AnthropicMessage { role: ChatRole::User, content: vec![InputBlock::text(GO_ON)] });
     }
-    if let Some(Message { role: ChatRole::Assistant, content }) = out.last_mut() {
+    if let Some(AnthropicMessage { role: ChatRole::Assistant, content }) = out.last_mut() {
         for block in content {
             if let Kind::Text { text } = &mut block.kind {
                 *text = text.trim_end();
@@ -203,15 +210,15 @@ fn messages(request: &TextRequest, prefill: bool) -> Vec<Message<'_>> {
     out
 }
 
-fn block(part: &ChatPart) -> Option<Block<'_>> {
+fn block(part: &ChatPart) -> Option<InputBlock<'_>> {
     let kind = match part {
         ChatPart::Text { text } if text.trim().is_empty() => return None,
         ChatPart::Text { text } => Kind::Text { text },
         ChatPart::Image { mime, data } => {
-            Kind::Image { source: Source { r#type: "base64", media_type: mime, data } }
+            Kind::Image { source: PictureSource { r#type: "base64", media_type: mime, data } }
         }
     };
-    Some(Block { kind, cache_control: None })
+    Some(InputBlock { kind, cache_control: None })
 }
 
 #[cfg(test)]
@@ -263,6 +270,7 @@ mod tests {
         let request = TextRequest {
             system: Some("You are Eliza.".into()),
             messages: messages.into(),
+            opening: 1,
             stable: 1,
             ..TextRequest::default()
         };

@@ -7,20 +7,20 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    decode::{Tokens, finish},
+    decode::{AnthropicTokens, finish},
     error,
 };
 use crate::wire::{Fail, Gather, Progress, complete_arguments, surrogate};
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Event {
+enum AnthropicEvent {
     MessageStart {
         message: Start,
     },
     ContentBlockStart {
         index: u64,
-        content_block: Block,
+        content_block: StreamBlock,
     },
     ContentBlockDelta {
         index: u64,
@@ -28,7 +28,7 @@ enum Event {
     },
     MessageDelta {
         delta: Ending,
-        usage: Option<Tokens>,
+        usage: Option<AnthropicTokens>,
     },
     MessageStop,
     Error {
@@ -40,12 +40,12 @@ enum Event {
 
 #[derive(Deserialize)]
 struct Start {
-    usage: Option<Tokens>,
+    usage: Option<AnthropicTokens>,
 }
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Block {
+enum StreamBlock {
     Text {
         text: String,
     },
@@ -75,53 +75,61 @@ struct Ending {
 
 /// An answer being assembled from events.
 #[derive(Default)]
-pub(crate) struct Pieces {
+pub(crate) struct AnthropicPieces {
     answer: TextAnswer,
     text: surrogate::Joined,
     calls: BTreeMap<u64, (ToolCall, surrogate::Joined)>,
     ended: bool,
 }
 
-impl Gather for Pieces {
+impl Gather for AnthropicPieces {
     fn take(&mut self, frame: &str, on_text: &OnText<'_>) -> Result<Progress, Fail> {
-        let event: Event = surrogate::parse(frame).ok_or(Fail::Garbage("an event of a message"))?;
+        let event: AnthropicEvent =
+            surrogate::parse(frame).ok_or(Fail::Garbage("an event of a message"))?;
         match event {
-            Event::MessageStart { message } => {
+            AnthropicEvent::MessageStart { message } => {
                 message.usage.unwrap_or_default().update(&mut self.answer.usage);
                 return Ok(Progress::Nothing);
             }
-            Event::ContentBlockStart { content_block: Block::Text { text }, .. } => {
-                self.text.show(&text, on_text)
-            }
-            Event::ContentBlockStart { index, content_block: Block::ToolUse { id, name } } => {
+            AnthropicEvent::ContentBlockStart {
+                content_block: StreamBlock::Text { text }, ..
+            } => self.text.show(&text, on_text),
+            AnthropicEvent::ContentBlockStart {
+                index,
+                content_block: StreamBlock::ToolUse { id, name },
+            } => {
                 self.calls.insert(
                     index,
                     (ToolCall { id, name, arguments: String::new() }, surrogate::Joined::default()),
                 );
             }
-            Event::ContentBlockDelta { delta: Delta::Text { text }, .. } => {
+            AnthropicEvent::ContentBlockDelta { delta: Delta::Text { text }, .. } => {
                 self.text.show(&text, on_text)
             }
-            Event::ContentBlockDelta { index, delta: Delta::InputJson { partial_json } } => {
+            AnthropicEvent::ContentBlockDelta {
+                index,
+                delta: Delta::InputJson { partial_json },
+            } => {
                 let (_, arguments) = self
                     .calls
                     .get_mut(&index)
                     .ok_or(Fail::Garbage("arguments after the start of their tool call"))?;
                 arguments.push(&partial_json);
             }
-            Event::MessageDelta { delta, usage } => {
+            AnthropicEvent::MessageDelta { delta, usage } => {
                 if let Some(reason) = delta.stop_reason {
                     self.answer.finish = finish(Some(&reason));
                     self.ended = true;
                 }
                 usage.unwrap_or_default().update(&mut self.answer.usage);
             }
-            Event::MessageStop => return Ok(Progress::Done),
-            Event::Error { error } => return Err(error::in_band(&error)),
+            AnthropicEvent::MessageStop => return Ok(Progress::Done),
+            AnthropicEvent::Error { error } => return Err(error::in_band(&error)),
             // Thinking: the model is working.
-            Event::ContentBlockStart { .. } | Event::ContentBlockDelta { .. } => {}
+            AnthropicEvent::ContentBlockStart { .. } | AnthropicEvent::ContentBlockDelta { .. } => {
+            }
             // Events such as `ping`, which the service sends whatever the model does.
-            Event::Other => return Ok(Progress::Nothing),
+            AnthropicEvent::Other => return Ok(Progress::Nothing),
         }
         Ok(Progress::More)
     }
@@ -169,7 +177,11 @@ mod tests {
             (r#"{"type":"message_stop"}"#, Progress::Done),
         ];
         for (frame, expected) in cases {
-            assert_eq!(Pieces::default().take(frame, &|_| ()).unwrap(), expected, "{frame}");
+            assert_eq!(
+                AnthropicPieces::default().take(frame, &|_| ()).unwrap(),
+                expected,
+                "{frame}"
+            );
         }
     }
 }

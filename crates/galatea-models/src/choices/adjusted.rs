@@ -1,24 +1,14 @@
 //! Keeps which fields and roles a service refuses, by model, beside the choices.
 
 use galatea_core::{Result, Timestamp};
-use serde::{Deserialize, Serialize};
 
-use super::{Choices, lock};
-use crate::wire::adjust::Adjustment;
+use super::{Choices, kept::Adjusted, lock};
+use crate::choices::adjustment::Adjustment;
 
 /// Most adjustments of one model. A request has about twenty optional fields.
 const MOST: usize = 24;
 /// Most models of one service.
 const MOST_MODELS: usize = 64;
-
-/// An adjustment, why, and until when it holds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Adjusted {
-    pub(crate) adjustment: Adjustment,
-    /// The service's words, cut and without secrets.
-    pub(crate) because: String,
-    pub(crate) until: Timestamp,
-}
 
 impl Choices {
     /// The adjustments that hold for a model.
@@ -38,7 +28,7 @@ impl Choices {
             .collect()
     }
 
-    /// The adjustments with their reasons, for people.
+    /// Adjustments that hold for a model, with the reasons, for people.
     pub(crate) fn adjusted(&self, service: &str, model: &str, now: Timestamp) -> Vec<Adjusted> {
         let kept = lock(&self.0.kept);
         let of_model = kept.services.get(service).and_then(|one| one.adjusted.get(model));

@@ -7,16 +7,18 @@ use galatea_core::{
     whole_file::{self, Access, Flush},
 };
 
-use super::Kept;
+use super::KeptChoices;
 
 /// Largest file read, in bytes. A genuine one has a few kilobytes.
 const MOST: u64 = 1 << 20;
 
 /// Reads the file. A file that cannot be read counts as empty.
-pub(super) fn read(path: &Path) -> Kept {
+pub(super) fn read(path: &Path) -> KeptChoices {
     let size = match std::fs::metadata(path) {
         Ok(found) => found.len(),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Kept::default(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return KeptChoices::default();
+        }
         Err(error) => return unread(path, &error),
     };
     if size > MOST {
@@ -28,13 +30,13 @@ pub(super) fn read(path: &Path) -> Kept {
     }
 }
 
-fn unread(path: &Path, why: &dyn std::fmt::Display) -> Kept {
+fn unread(path: &Path, why: &dyn std::fmt::Display) -> KeptChoices {
     tracing::warn!(file = %path.display(), error = %why, "failed to read the stored choice of models; models are chosen again");
-    Kept::default()
+    KeptChoices::default()
 }
 
 /// Replaces the file whole.
-pub(super) fn write(path: &Path, kept: &Kept) -> Result<()> {
+pub(super) fn write(path: &Path, kept: &KeptChoices) -> Result<()> {
     let text = serde_json::to_vec_pretty(kept).map_err(|error| {
         Error::unexpected("the choice of models cannot be written down").with_source(error)
     })?;

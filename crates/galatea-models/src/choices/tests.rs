@@ -5,8 +5,8 @@ use time::macros::date;
 
 const SERVICE: &str = "openai https://api.openai.com/v1";
 
-fn reading<'a>(list: &'a [ListedModel], open: &'a [Role], in_use: &'a [String]) -> Reading<'a> {
-    Reading {
+fn reading<'a>(list: &'a [ListedModel], open: &'a [Role], in_use: &'a [String]) -> ListReading<'a> {
+    ListReading {
         service: SERVICE,
         provider: "openai",
         list,

@@ -7,7 +7,7 @@ use galatea_core::{Error, ErrorKind, Finding, Result, Severity};
 use super::uses::Use;
 use crate::{
     check::{Probe, unknown},
-    choices::{Change, Choices, ListedModel, Reading, When},
+    choices::{Change, Choices, ListReading, ListedModel, When},
     families::Role,
     ollama,
     wire::{Endpoint, codes},
@@ -66,7 +66,7 @@ impl ListReader {
         let in_use: Vec<String> = self.uses.iter().map(|used| used.named.name.clone()).collect();
         let service = self.endpoint.service();
         let provider = self.endpoint.names().provider;
-        let reading = Reading {
+        let reading = ListReading {
             service: &service,
             provider,
             list: &list,

@@ -4,7 +4,7 @@ use std::{collections::VecDeque, ops::Range};
 
 use super::{
     pattern::{Word, decompose},
-    script::{Match, Piece, Rule, Script, Step, Substitution, Template},
+    script::{AnswerStep, Match, Rule, Script, Substitution, Template, TemplatePiece},
 };
 
 /// Most characters of an input that are considered.
@@ -18,7 +18,7 @@ const MAX_JUMPS: usize = 16;
 
 /// State of a conversation: the rotation of answers, and the remembered topics.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct State {
+pub struct TalkState {
     turns: Vec<usize>,
     none: usize,
     greeting: usize,
@@ -27,7 +27,7 @@ pub struct State {
     last: String,
 }
 
-impl State {
+impl TalkState {
     /// The state at the beginning of a conversation.
     pub fn new(script: &Script) -> Self {
         Self {
@@ -42,7 +42,7 @@ impl State {
 }
 
 /// Answers one message. Never empty.
-pub(super) fn respond(script: &Script, state: &mut State, input: &str) -> String {
+pub(super) fn respond(script: &Script, state: &mut TalkState, input: &str) -> String {
     let fresh = state.last.is_empty();
     let clauses = clauses(script, input);
     let answer = if clauses.is_empty() && fresh {
@@ -173,7 +173,7 @@ fn stack<'s>(script: &'s Script, words: &[Word]) -> VecDeque<&'s Rule> {
 
 fn by_keyword(
     script: &Script,
-    state: &mut State,
+    state: &mut TalkState,
     words: &[Word],
     mut stack: VecDeque<&Rule>,
 ) -> Option<String> {
@@ -182,12 +182,12 @@ fn by_keyword(
     let mut rule = stack.pop_front()?;
     loop {
         match apply(script, state, rule, &words) {
-            Some(Outcome::Said(text)) => return Some(text),
-            Some(Outcome::Goto(key)) if jumps < MAX_JUMPS => {
+            Some(EngineOutcome::Said(text)) => return Some(text),
+            Some(EngineOutcome::Goto(key)) if jumps < MAX_JUMPS => {
                 jumps += 1;
                 rule = script.keys.get(&key).and_then(|at| script.rules.get(*at))?;
             }
-            Some(Outcome::Restated(new, key)) if jumps < MAX_JUMPS => {
+            Some(EngineOutcome::Restated(new, key)) if jumps < MAX_JUMPS => {
                 jumps += 1;
                 words = new;
                 rule = script.keys.get(&key).and_then(|at| script.rules.get(*at))?;
@@ -197,7 +197,7 @@ fn by_keyword(
     }
 }
 
-enum Outcome {
+enum EngineOutcome {
     Said(String),
     Goto(String),
     Restated(Vec<Word>, String),
@@ -205,7 +205,12 @@ enum Outcome {
 }
 
 /// The outcome of the first match that has one.
-fn apply(script: &Script, state: &mut State, rule: &Rule, words: &[Word]) -> Option<Outcome> {
+fn apply(
+    script: &Script,
+    state: &mut TalkState,
+    rule: &Rule,
+    words: &[Word],
+) -> Option<EngineOutcome> {
     rule.matches.iter().find_map(|m| {
         let parts = decompose(&m.pattern, words, &script.classes)?;
         next_step(script, state, m, &parts, words)
@@ -216,30 +221,30 @@ fn apply(script: &Script, state: &mut State, rule: &Rule, words: &[Word]) -> Opt
 /// skipped.
 fn next_step(
     script: &Script,
-    state: &mut State,
+    state: &mut TalkState,
     m: &Match,
     parts: &[Range<usize>],
     words: &[Word],
-) -> Option<Outcome> {
+) -> Option<EngineOutcome> {
     let mut repeated = None;
     for _ in 0..m.steps.len() {
         let turn = state.turns.get_mut(m.choice)?;
         let step = m.steps.get(*turn % m.steps.len())?;
         *turn = turn.wrapping_add(1);
         match step {
-            Step::Say(template) => match render(script, template, parts, words) {
+            AnswerStep::Say(template) => match render(script, template, parts, words) {
                 Some(text) if text == state.last => repeated = Some(text),
-                Some(text) => return Some(Outcome::Said(text)),
+                Some(text) => return Some(EngineOutcome::Said(text)),
                 None => {}
             },
-            Step::Goto(key) => return Some(Outcome::Goto(key.clone())),
-            Step::Next => return Some(Outcome::Next),
-            Step::Restate(template, key) => {
-                return Some(Outcome::Restated(restate(template, parts, words), key.clone()));
+            AnswerStep::Goto(key) => return Some(EngineOutcome::Goto(key.clone())),
+            AnswerStep::Next => return Some(EngineOutcome::Next),
+            AnswerStep::Restate(template, key) => {
+                return Some(EngineOutcome::Restated(restate(template, parts, words), key.clone()));
             }
         }
     }
-    repeated.map(Outcome::Said)
+    repeated.map(EngineOutcome::Said)
 }
 
 /// Renders a template, with the pronouns of its parts exchanged (my → your). `None` when a part is
@@ -253,8 +258,8 @@ fn render(
     let mut out = String::new();
     for piece in &template.0 {
         match piece {
-            Piece::Text(text) => out.push_str(text),
-            Piece::Part(n) => {
+            TemplatePiece::Text(text) => out.push_str(text),
+            TemplatePiece::Part(n) => {
                 let part = words.get(parts.get(*n)?.clone()).filter(|part| !part.is_empty())?;
                 let turned: Vec<String> =
                     turn_around(script, part).into_iter().map(|word| word.shown).collect();
@@ -288,8 +293,8 @@ fn restate(template: &Template, parts: &[Range<usize>], words: &[Word]) -> Vec<W
     let mut out = Vec::new();
     for piece in &template.0 {
         match piece {
-            Piece::Text(text) => out.extend(text.split_whitespace().map(Word::new)),
-            Piece::Part(n) => out.extend(
+            TemplatePiece::Text(text) => out.extend(text.split_whitespace().map(Word::new)),
+            TemplatePiece::Part(n) => out.extend(
                 parts
                     .get(*n)
                     .and_then(|part| words.get(part.clone()))
@@ -306,7 +311,7 @@ fn restate(template: &Template, parts: &[Range<usize>], words: &[Word]) -> Vec<W
 /// The topic to bring up later, if the best keyword is the memory's.
 fn remember(
     script: &Script,
-    state: &mut State,
+    state: &mut TalkState,
     words: &[Word],
     stack: &VecDeque<&Rule>,
 ) -> Option<String> {
@@ -317,14 +322,14 @@ fn remember(
     memory.matches.iter().find_map(|m| {
         let parts = decompose(&m.pattern, words, &script.classes)?;
         match next_step(script, state, m, &parts, words)? {
-            Outcome::Said(text) => Some(text),
+            EngineOutcome::Said(text) => Some(text),
             _ => None,
         }
     })
 }
 
 /// The answer when no keyword leads to one: a remembered topic, or a text that always fits.
-fn fall_back(script: &Script, state: &mut State) -> String {
+fn fall_back(script: &Script, state: &mut TalkState) -> String {
     if let Some(topic) = state.memory.pop_front() {
         return topic;
     }

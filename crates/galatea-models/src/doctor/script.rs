@@ -27,76 +27,14 @@
 //! ```
 
 mod parse;
+mod rules;
 
-use std::collections::{BTreeMap, BTreeSet};
-
+pub use self::rules::Script;
+pub(super) use self::rules::{AnswerStep, Match, Rule, Substitution, Template, TemplatePiece};
 use galatea_core::{Error, Result};
-
-use super::pattern::{Classes, Token, Word};
 
 /// Text of the built-in script.
 const BUILT_IN: &str = include_str!("rules.txt");
-
-/// A parsed script.
-#[derive(Debug, Clone, Default)]
-pub struct Script {
-    pub(super) greetings: Vec<String>,
-    pub(super) farewells: Vec<String>,
-    pub(super) quit: BTreeSet<String>,
-    pub(super) pre: Vec<Substitution>,
-    pub(super) post: Vec<Substitution>,
-    pub(super) post_end: Vec<Substitution>,
-    pub(super) classes: Classes,
-    pub(super) rules: Vec<Rule>,
-    pub(super) keys: BTreeMap<String, usize>,
-    pub(super) memory: Option<Rule>,
-    pub(super) none: Vec<Template>,
-    pub(super) choices: usize,
-}
-
-/// A phrase and its replacement.
-#[derive(Debug, Clone)]
-pub(super) struct Substitution {
-    pub(super) from: Vec<String>,
-    pub(super) to: Vec<Word>,
-}
-
-/// A keyword's rules.
-#[derive(Debug, Clone)]
-pub(super) struct Rule {
-    pub(super) key: String,
-    pub(super) rank: i32,
-    pub(super) matches: Vec<Match>,
-}
-
-/// A pattern with its steps.
-#[derive(Debug, Clone)]
-pub(super) struct Match {
-    pub(super) pattern: Vec<Token>,
-    pub(super) steps: Vec<Step>,
-    /// Index of the counter that rotates the steps.
-    pub(super) choice: usize,
-}
-
-/// A step after a match.
-#[derive(Debug, Clone)]
-pub(super) enum Step {
-    Say(Template),
-    Goto(String),
-    Next,
-    Restate(Template, String),
-}
-
-/// Text with placeholders for parts of the sentence.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Template(pub(super) Vec<Piece>);
-
-/// A piece of a [`Template`].
-#[derive(Debug, Clone)]
-pub(super) enum Piece {
-    Text(String),
-    Part(usize),
-}
 
 impl Script {
     /// The built-in script.

@@ -4,48 +4,14 @@ use galatea_core::{
     Error, Result,
     model::{Effort, ModelLimits, Price, UnitPrice},
 };
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::collections::HashMap;
 
 use super::{
     End, Families, Family, Preference, Rules,
+    family::{Limit, Sampling, Wire},
     pattern::{Pattern, Version, version},
 };
-
-/// The wire format of OpenAI's API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Wire {
-    /// Chat Completions, which many other services support too.
-    #[default]
-    Chat,
-    /// Responses, which several of OpenAI's models require for tools.
-    Responses,
-}
-
-/// Name of the parameter that limits the answer's length.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Limit {
-    /// `max_tokens`.
-    #[default]
-    MaxTokens,
-    /// `max_completion_tokens`.
-    MaxCompletionTokens,
-}
-
-/// Condition under which sampling parameters such as temperature are accepted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Sampling {
-    /// Always.
-    #[default]
-    Always,
-    /// Only with effort `none`.
-    NoEffort,
-    /// Never.
-    Never,
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -54,7 +20,7 @@ struct File {
     source: String,
     seeing: Vec<String>,
     provider: Vec<Wanted>,
-    family: Vec<Entry>,
+    family: Vec<FamilyEntry>,
     end: Vec<Last>,
 }
 
@@ -75,18 +41,18 @@ struct Wanted {
     #[serde(default)]
     embedding: Vec<String>,
     transcription: Option<String>,
-    cache: Option<Stored>,
+    cache: Option<StoredTokens>,
 }
 
 /// Cost of storing a token in the provider's cache, as a multiple of reading it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stored {
+struct StoredTokens {
     minutes: String,
     hour: Option<String>,
 }
 
-/// [`Stored`] in millionths.
+/// [`StoredTokens`] in millionths.
 #[derive(Clone, Copy, Default)]
 struct Multiples {
     minutes: Option<u64>,
@@ -95,7 +61,7 @@ struct Multiples {
 
 const MILLION: u64 = 1_000_000;
 
-impl Stored {
+impl StoredTokens {
     fn multiples(&self) -> Result<Multiples> {
         let hour = self.hour.as_deref().map(micros).transpose()?;
         Ok(Multiples { minutes: Some(micros(&self.minutes)?), hour })
@@ -104,7 +70,7 @@ impl Stored {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct FamilyEntry {
     provider: String,
     name: String,
     least: Option<String>,
@@ -144,7 +110,7 @@ struct Units {
     characters: Option<String>,
     /// The page that states the price.
     source: String,
-    /// Date on which it was read.
+    /// Day of reading.
     read: String,
 }
 
@@ -229,7 +195,7 @@ pub(super) fn parse(text: &str) -> Result<Families> {
     })
 }
 
-fn family(entry: Entry, storing: &HashMap<String, Multiples>) -> Result<Family> {
+fn family(entry: FamilyEntry, storing: &HashMap<String, Multiples>) -> Result<Family> {
     let least = match &entry.least {
         Some(text) => version(text).ok_or_else(|| bad("has an invalid version", text))?,
         None => Version::new(),

@@ -13,12 +13,12 @@ pub type Version = Vec<u32>;
 pub struct Pattern(String);
 
 impl Pattern {
-    /// The text in the data file.
+    /// Form of the data file.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text in the data file.
+    /// Form of the data file.
     pub fn as_str(&self) -> &str {
         &self.0
     }

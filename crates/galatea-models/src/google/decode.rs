@@ -9,38 +9,38 @@ use crate::wire::{Fail, Gather, Progress, surrogate};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Body {
-    candidates: Option<Vec<Candidate>>,
+struct GoogleAnswer {
+    candidates: Option<Vec<AnswerCandidate>>,
     prompt_feedback: Option<Feedback>,
-    usage_metadata: Option<Tokens>,
+    usage_metadata: Option<GoogleTokens>,
     model_version: Option<String>,
     error: Option<Value>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Candidate {
-    content: Option<Content>,
+struct AnswerCandidate {
+    content: Option<GoogleContent>,
     finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Content {
+struct GoogleContent {
     #[serde(default)]
-    parts: Vec<Part>,
+    parts: Vec<GooglePart>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Part {
+struct GooglePart {
     text: Option<String>,
     #[serde(default)]
     thought: bool,
-    function_call: Option<Call>,
+    function_call: Option<GoogleCall>,
 }
 
 #[derive(Deserialize)]
-struct Call {
+struct GoogleCall {
     id: Option<String>,
     name: String,
     #[serde(default)]
@@ -55,7 +55,7 @@ struct Feedback {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Tokens {
+struct GoogleTokens {
     #[serde(default)]
     prompt_token_count: u64,
     #[serde(default)]
@@ -68,16 +68,16 @@ struct Tokens {
 
 /// An answer being assembled from events.
 #[derive(Default)]
-pub(crate) struct Pieces {
+pub(crate) struct GooglePieces {
     answer: TextAnswer,
     text: surrogate::Joined,
     ended: bool,
 }
 
-impl Gather for Pieces {
+impl Gather for GooglePieces {
     fn take(&mut self, frame: &str, on_text: &OnText<'_>) -> Result<Progress, Fail> {
         const SHAPE: &str = "generated content";
-        let body: Body = surrogate::parse(frame).ok_or(Fail::Garbage(SHAPE))?;
+        let body: GoogleAnswer = surrogate::parse(frame).ok_or(Fail::Garbage(SHAPE))?;
         if let Some(fault) = body.error.filter(|e| !e.is_null()) {
             return Err(error::in_band(&fault));
         }
@@ -131,8 +131,8 @@ impl Gather for Pieces {
     }
 }
 
-impl Pieces {
-    fn add(&mut self, part: Part, on_text: &OnText<'_>) {
+impl GooglePieces {
+    fn add(&mut self, part: GooglePart, on_text: &OnText<'_>) {
         if let Some(text) = part.text.filter(|text| !text.is_empty() && !part.thought) {
             self.text.show(&text, on_text);
         }
@@ -175,7 +175,7 @@ mod tests {
             (r#"{"candidates":[{"finishReason":"STOP"}]}"#, Progress::More),
         ];
         for (frame, expected) in cases {
-            assert_eq!(Pieces::default().take(frame, &|_| ()).unwrap(), expected, "{frame}");
+            assert_eq!(GooglePieces::default().take(frame, &|_| ()).unwrap(), expected, "{frame}");
         }
     }
 }

@@ -17,28 +17,28 @@ pub struct GoogleEmbedding {
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
-    requests: Vec<Item<'a>>,
+struct GoogleEmbedBody<'a> {
+    requests: Vec<GoogleEmbedItem<'a>>,
 }
 
 #[derive(Serialize)]
-struct Item<'a> {
+struct GoogleEmbedItem<'a> {
     model: &'a str,
-    content: Content<'a>,
+    content: EmbedContent<'a>,
 }
 
 #[derive(Serialize)]
-struct Content<'a> {
-    parts: [Part<'a>; 1],
+struct EmbedContent<'a> {
+    parts: [EmbedPart<'a>; 1],
 }
 
 #[derive(Serialize)]
-struct Part<'a> {
+struct EmbedPart<'a> {
     text: &'a str,
 }
 
 #[derive(Deserialize)]
-struct Vectors {
+struct GoogleVectors {
     embeddings: Vec<Vector>,
 }
 
@@ -68,18 +68,18 @@ impl EmbeddingModel for GoogleEmbedding {
         for batch in texts.chunks(BATCH) {
             let requests = batch
                 .iter()
-                .map(|text| Item {
+                .map(|text| GoogleEmbedItem {
                     model: &full,
-                    content: Content { parts: [Part { text: not_empty(text) }] },
+                    content: EmbedContent { parts: [EmbedPart { text: not_empty(text) }] },
                 })
                 .collect();
-            let body = Body { requests };
+            let body = GoogleEmbedBody { requests };
             let response = self
                 .endpoint
                 .post(&format!("{}:batchEmbedContents", path(model)), &body, false, &call)
                 .await?;
             let bytes = self.endpoint.body(response).await?;
-            let vectors: Vectors = serde_json::from_slice(&bytes)
+            let vectors: GoogleVectors = serde_json::from_slice(&bytes)
                 .map_err(|_| self.endpoint.fail(Fail::Garbage("one vector per text"), model))?;
             let vectors = vectors.embeddings.into_iter().map(|vector| vector.values).collect();
             extend_vectors(&mut all, vectors, batch.len())

@@ -40,7 +40,7 @@ impl MediaModel<Transcription> for GoogleTranscription {
         let response =
             endpoint.post(&format!("{}:generateContent", path(model)), &body, false, &call).await?;
         let bytes = endpoint.body(response).await?;
-        let mut pieces = decode::Pieces::default();
+        let mut pieces = decode::GooglePieces::default();
         pieces
             .take(&String::from_utf8_lossy(&bytes), &|_| ())
             .map_err(|fail| endpoint.fail(fail, model))?;

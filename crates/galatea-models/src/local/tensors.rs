@@ -34,7 +34,7 @@ impl Matrix {
     }
 }
 
-/// Content of a file of a static model.
+/// Content of a static model's file.
 pub(super) struct Tensors {
     /// A row for each token.
     pub(super) table: Matrix,
@@ -43,7 +43,7 @@ pub(super) struct Tensors {
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct TensorEntry {
     dtype: String,
     shape: Vec<usize>,
     data_offsets: (usize, usize),
@@ -86,8 +86,8 @@ pub(super) fn read(file: &[u8]) -> Result<Tensors> {
 /// Shape and numbers of a tensor.
 fn tensor(entry: &Value, data: &[u8]) -> Result<(Vec<usize>, Vec<f32>)> {
     let damaged = || unusable("model.safetensors is damaged");
-    let Entry { dtype, shape, data_offsets: (from, to) } =
-        Entry::deserialize(entry).map_err(|error| damaged().with("cause", error))?;
+    let TensorEntry { dtype, shape, data_offsets: (from, to) } =
+        TensorEntry::deserialize(entry).map_err(|error| damaged().with("cause", error))?;
     let bytes = data.get(from..to).ok_or_else(damaged)?;
     let (size, numbers): (usize, Vec<f32>) = match dtype.as_str() {
         "F32" => (4, chunks(bytes).map(f32::from_le_bytes).collect()),

@@ -8,8 +8,8 @@ use super::error;
 use crate::wire::{Fail, Gather, Progress, surrogate};
 
 #[derive(Deserialize)]
-struct Line {
-    message: Option<Message>,
+struct OllamaLine {
+    message: Option<OllamaReply>,
     #[serde(default)]
     done: bool,
     done_reason: Option<String>,
@@ -21,21 +21,21 @@ struct Line {
 }
 
 #[derive(Deserialize)]
-struct Message {
+struct OllamaReply {
     #[serde(default)]
     content: String,
     thinking: Option<String>,
-    tool_calls: Option<Vec<Call>>,
+    tool_calls: Option<Vec<OllamaCall>>,
 }
 
 #[derive(Deserialize)]
-struct Call {
+struct OllamaCall {
     id: Option<String>,
-    function: Function,
+    function: OllamaFunction,
 }
 
 #[derive(Deserialize)]
-struct Function {
+struct OllamaFunction {
     name: String,
     #[serde(default)]
     arguments: Value,
@@ -43,15 +43,15 @@ struct Function {
 
 /// An answer being assembled from lines.
 #[derive(Default)]
-pub(crate) struct Pieces {
+pub(crate) struct OllamaPieces {
     answer: TextAnswer,
     text: surrogate::Joined,
 }
 
-impl Gather for Pieces {
+impl Gather for OllamaPieces {
     fn take(&mut self, frame: &str, on_text: &OnText<'_>) -> Result<Progress, Fail> {
         const SHAPE: &str = "a line of a chat answer";
-        let line: Line = surrogate::parse(frame).ok_or(Fail::Garbage(SHAPE))?;
+        let line: OllamaLine = surrogate::parse(frame).ok_or(Fail::Garbage(SHAPE))?;
         if let Some(fault) = line.error {
             return Err(error::in_band(&fault));
         }
@@ -129,7 +129,7 @@ mod tests {
             (r#"{"message":{"content":""},"done":true}"#, Progress::Done),
         ];
         for (frame, expected) in cases {
-            assert_eq!(Pieces::default().take(frame, &|_| ()).unwrap(), expected, "{frame}");
+            assert_eq!(OllamaPieces::default().take(frame, &|_| ()).unwrap(), expected, "{frame}");
         }
     }
 }

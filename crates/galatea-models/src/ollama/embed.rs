@@ -17,7 +17,7 @@ pub struct OllamaEmbedding {
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct OllamaEmbedBody<'a> {
     model: &'a str,
     input: Vec<&'a str>,
 }
@@ -45,7 +45,10 @@ impl EmbeddingModel for OllamaEmbedding {
         let call = Call { model, read: error::read };
         let mut all = Vec::with_capacity(texts.len());
         for batch in texts.chunks(BATCH) {
-            let body = Body { model, input: batch.iter().map(|text| not_empty(text)).collect() };
+            let body = OllamaEmbedBody {
+                model,
+                input: batch.iter().map(|text| not_empty(text)).collect(),
+            };
             let response = self.endpoint.post("/embed", &body, false, &call).await?;
             let bytes = self.endpoint.body(response).await?;
             let vectors: Vectors = serde_json::from_slice(&bytes)

@@ -9,11 +9,11 @@ use serde_json::Value;
 use crate::wire::object_schema;
 
 #[derive(Serialize)]
-pub(super) struct Body<'a> {
+pub(super) struct OllamaRequest<'a> {
     model: &'a str,
-    messages: Vec<Message<'a>>,
+    messages: Vec<OllamaMessage<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
+    tools: Vec<OllamaTool<'a>>,
     // Always sent, since Ollama streams by default.
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -21,7 +21,7 @@ pub(super) struct Body<'a> {
 }
 
 #[derive(Serialize)]
-struct Message<'a> {
+struct OllamaMessage<'a> {
     role: &'static str,
     content: Cow<'a, str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -29,13 +29,13 @@ struct Message<'a> {
 }
 
 #[derive(Serialize)]
-struct Tool<'a> {
+struct OllamaTool<'a> {
     r#type: &'static str,
-    function: Function<'a>,
+    function: OllamaFunctionSpec<'a>,
 }
 
 #[derive(Serialize)]
-struct Function<'a> {
+struct OllamaFunctionSpec<'a> {
     name: &'a str,
     description: &'a str,
     parameters: Cow<'a, Value>,
@@ -73,10 +73,10 @@ pub(super) fn encode<'a>(
     request: &'a TextRequest,
     model: &'a str,
     window: Option<u32>,
-) -> Body<'a> {
+) -> OllamaRequest<'a> {
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     if let Some(system) = request.system.as_deref().filter(|text| !text.is_empty()) {
-        messages.push(Message {
+        messages.push(OllamaMessage {
             role: "system",
             content: Cow::Borrowed(system),
             images: Vec::new(),
@@ -86,16 +86,16 @@ pub(super) fn encode<'a>(
     let tools = request
         .tools
         .iter()
-        .map(|tool| Tool {
+        .map(|tool| OllamaTool {
             r#type: "function",
-            function: Function {
+            function: OllamaFunctionSpec {
                 name: &tool.name,
                 description: &tool.description,
                 parameters: object_schema(&tool.parameters),
             },
         })
         .collect();
-    Body {
+    OllamaRequest {
         model,
         messages,
         tools,
@@ -104,7 +104,7 @@ pub(super) fn encode<'a>(
     }
 }
 
-fn message(message: &ChatMessage) -> Message<'_> {
+fn message(message: &ChatMessage) -> OllamaMessage<'_> {
     let role = match message.role {
         ChatRole::User => "user",
         ChatRole::Assistant => "assistant",
@@ -121,7 +121,7 @@ fn message(message: &ChatMessage) -> Message<'_> {
             if let ChatPart::Image { data, .. } = part { Some(data.as_str()) } else { None }
         })
         .collect();
-    Message { role, content, images }
+    OllamaMessage { role, content, images }
 }
 
 fn options(params: &Sampling, window: Option<u32>) -> Option<Options<'_>> {

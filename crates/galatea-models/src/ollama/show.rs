@@ -12,7 +12,7 @@ pub(crate) const DEFAULT_WINDOW: u32 = 8_192;
 const LEAST: u64 = 512;
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct ShowBody<'a> {
     model: &'a str,
 }
 
@@ -23,7 +23,7 @@ struct Body<'a> {
 /// When Ollama cannot be reached or does not have the model.
 pub(crate) async fn window(endpoint: &Endpoint, model: &str) -> galatea_core::Result<Option<u32>> {
     let response = endpoint
-        .post("/show", &Body { model }, false, &Call { model, read: super::error::read })
+        .post("/show", &ShowBody { model }, false, &Call { model, read: super::error::read })
         .await?;
     let bytes = endpoint.body(response).await?;
     let body = serde_json::from_slice(&bytes)

@@ -8,35 +8,35 @@ use super::error;
 use crate::wire::{Fail, surrogate};
 
 #[derive(Deserialize)]
-struct Body {
-    choices: Option<Vec<Choice>>,
-    usage: Option<Tokens>,
+struct ChatAnswer {
+    choices: Option<Vec<AnswerChoice>>,
+    usage: Option<ChatTokens>,
     error: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Choice {
-    message: Option<Message>,
+struct AnswerChoice {
+    message: Option<ChatReply>,
     finish_reason: Option<String>,
     error: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Message {
-    content: Option<Text>,
+struct ChatReply {
+    content: Option<AnswerText>,
     refusal: Option<String>,
-    tool_calls: Option<Vec<Call>>,
+    tool_calls: Option<Vec<ChatCall>>,
 }
 
 /// Text, or a list of parts that contains text, as a few servers send it.
 #[derive(Deserialize)]
 #[serde(untagged)]
-pub(super) enum Text {
+pub(super) enum AnswerText {
     Plain(String),
     Parts(Vec<Value>),
 }
 
-impl Text {
+impl AnswerText {
     pub(super) fn into_string(self) -> String {
         match self {
             Self::Plain(text) => text,
@@ -46,20 +46,20 @@ impl Text {
 }
 
 #[derive(Deserialize)]
-struct Call {
+struct ChatCall {
     id: Option<String>,
-    function: Function,
+    function: CalledFunction,
 }
 
 #[derive(Deserialize)]
-struct Function {
+struct CalledFunction {
     name: String,
     #[serde(default)]
     arguments: Value,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Tokens {
+pub(super) struct ChatTokens {
     #[serde(default)]
     prompt_tokens: u64,
     #[serde(default)]
@@ -74,8 +74,8 @@ struct Details {
     cache_write_tokens: Option<u64>,
 }
 
-impl From<Tokens> for Usage {
-    fn from(tokens: Tokens) -> Self {
+impl From<ChatTokens> for Usage {
+    fn from(tokens: ChatTokens) -> Self {
         let details = tokens.prompt_tokens_details.unwrap_or_default();
         Self {
             input: tokens.prompt_tokens,
@@ -89,7 +89,7 @@ impl From<Tokens> for Usage {
 
 pub(crate) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
     const SHAPE: &str = "a chat completion";
-    let body: Body = surrogate::parse_bytes(bytes).ok_or(Fail::Garbage(SHAPE))?;
+    let body: ChatAnswer = surrogate::parse_bytes(bytes).ok_or(Fail::Garbage(SHAPE))?;
     let usage = body.usage.map(Usage::from).unwrap_or_default();
     if let Some(fault) = body.error.filter(|e| !e.is_null()) {
         let fail = error::in_band(&fault);
@@ -106,7 +106,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
     let mut finish = finish(choice.finish_reason.as_deref());
     let mut text = message
         .content
-        .map(Text::into_string)
+        .map(AnswerText::into_string)
         .map(|text| surrogate::whole(&text))
         .unwrap_or_default();
     if let Some(refusal) = message.refusal.filter(|_| text.is_empty()) {
@@ -123,7 +123,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
     Ok(TextAnswer { text, tool_calls, usage, finish, ..TextAnswer::default() })
 }
 
-fn tool_call(i: usize, call: Call) -> ToolCall {
+fn tool_call(i: usize, call: ChatCall) -> ToolCall {
     let arguments = match call.function.arguments {
         Value::String(text) => text,
         Value::Null => "{}".to_owned(),

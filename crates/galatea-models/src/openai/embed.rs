@@ -19,7 +19,7 @@ pub struct OpenAiEmbedding {
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct OpenAiEmbedBody<'a> {
     model: &'a str,
     input: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -28,11 +28,11 @@ struct Body<'a> {
 
 #[derive(Deserialize)]
 struct Vectors {
-    data: Vec<Item>,
+    data: Vec<EmbedItem>,
 }
 
 #[derive(Deserialize)]
-struct Item {
+struct EmbedItem {
     index: usize,
     embedding: Vec<f32>,
 }
@@ -56,7 +56,7 @@ impl EmbeddingModel for OpenAiEmbedding {
         let call = Call { model, read: error::read };
         let mut all = Vec::with_capacity(texts.len());
         for batch in texts.chunks(BATCH) {
-            let body = Body {
+            let body = OpenAiEmbedBody {
                 model,
                 input: batch.iter().map(|text| not_empty(text)).collect(),
                 dimensions: self.dimensions,
@@ -69,7 +69,7 @@ impl EmbeddingModel for OpenAiEmbedding {
             if vectors.data.iter().enumerate().any(|(i, item)| item.index != i) {
                 return Err(garbage());
             }
-            let is_as_asked = |item: &Item| {
+            let is_as_asked = |item: &EmbedItem| {
                 self.dimensions.is_none_or(|most| usize::try_from(most) == Ok(item.embedding.len()))
             };
             if !vectors.data.iter().all(is_as_asked) {

@@ -17,11 +17,11 @@ use crate::{
 const MAX_STOP: usize = 4;
 
 #[derive(Serialize)]
-pub(super) struct Body<'a> {
+pub(super) struct ChatBody<'a> {
     model: &'a str,
-    messages: Vec<Message<'a>>,
+    messages: Vec<ChatInput<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
+    tools: Vec<ChatTool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -60,23 +60,23 @@ struct StreamOptions {
 }
 
 #[derive(Serialize)]
-struct Message<'a> {
+struct ChatInput<'a> {
     role: &'static str,
-    content: Content<'a>,
+    content: ChatContent<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Content<'a> {
+enum ChatContent<'a> {
     Text(Cow<'a, str>),
-    Parts(Vec<Part<'a>>),
+    Parts(Vec<ChatPiece<'a>>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Part<'a> {
+enum ChatPiece<'a> {
     Text {
         text: Cow<'a, str>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,17 +107,17 @@ pub(super) enum Cache {
 
 /// Marks the instructions, which the tools precede, and the model's last message: what comes
 /// behind it changes from turn to turn. Not for an hour: not every model behind OpenRouter can.
-fn mark(messages: &mut [Message<'_>], request: &TextRequest) {
+fn mark(messages: &mut [ChatInput<'_>], request: &TextRequest) {
     let last = messages.iter().rposition(|message| message.role == "assistant");
     let instructions = messages.iter().position(|message| message.role == "system");
     let asked = request.cache_instructions == CacheFor::Minutes || request.stable > 0;
     let marked = [instructions.filter(|_| asked), last.filter(|_| request.stable > 0)];
     for at in marked.into_iter().flatten() {
         let content = &mut messages[at].content;
-        if let Content::Text(text) = content {
+        if let ChatContent::Text(text) = content {
             let text = std::mem::take(text);
             let cache_control = Some(CacheControl { r#type: "ephemeral" });
-            *content = Content::Parts(vec![Part::Text { text, cache_control }]);
+            *content = ChatContent::Parts(vec![ChatPiece::Text { text, cache_control }]);
         }
     }
 }
@@ -128,7 +128,7 @@ struct ImageUrl {
 }
 
 #[derive(Serialize)]
-struct Tool<'a> {
+struct ChatTool<'a> {
     r#type: &'static str,
     function: Function<'a>,
 }
@@ -146,7 +146,7 @@ pub(super) fn encode<'a>(
     dialect: Dialect,
     rules: &Rules,
     cache: Cache,
-) -> Body<'a> {
+) -> ChatBody<'a> {
     let params = &request.params;
     // In this format, models that also support Responses refuse tools with any effort other than
     // none.
@@ -159,9 +159,9 @@ pub(super) fn encode<'a>(
     let extended = dialect == Dialect::Extended;
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     if let Some(system) = request.system.as_deref().filter(|text| !text.is_empty()) {
-        messages.push(Message {
+        messages.push(ChatInput {
             role: "system",
-            content: Content::Text(Cow::Borrowed(system)),
+            content: ChatContent::Text(Cow::Borrowed(system)),
             name: None,
         });
     }
@@ -169,7 +169,7 @@ pub(super) fn encode<'a>(
     if cache == Cache::Marks {
         mark(&mut messages, request);
     }
-    Body {
+    ChatBody {
         model,
         messages,
         tools: request.tools.iter().map(tool).collect(),
@@ -191,41 +191,43 @@ pub(super) fn encode<'a>(
     }
 }
 
-fn message(message: &ChatMessage) -> Message<'_> {
+fn message(message: &ChatMessage) -> ChatInput<'_> {
     let role = match message.role {
         ChatRole::User => "user",
         ChatRole::Assistant => "assistant",
         ChatRole::System => "system",
     };
     let content = match message.parts.as_slice() {
-        [ChatPart::Text { text }] => Content::Text(Cow::Borrowed(text)),
+        [ChatPart::Text { text }] => ChatContent::Text(Cow::Borrowed(text)),
         parts
             if message.role == ChatRole::User
                 && parts.iter().any(|part| matches!(part, ChatPart::Image { .. })) =>
         {
-            Content::Parts(parts.iter().map(part).collect())
+            ChatContent::Parts(parts.iter().map(part).collect())
         }
-        _ => Content::Text(Cow::Owned(message.text())),
+        _ => ChatContent::Text(Cow::Owned(message.text())),
     };
-    Message { role, content, name: message.name.as_deref() }
+    ChatInput { role, content, name: message.name.as_deref() }
 }
 
-fn part(part: &ChatPart) -> Part<'_> {
+fn part(part: &ChatPart) -> ChatPiece<'_> {
     match part {
-        ChatPart::Text { text } => Part::Text { text: Cow::Borrowed(text), cache_control: None },
-        ChatPart::Image { mime, data } => {
-            Part::ImageUrl { image_url: ImageUrl { url: format!("data:{mime};base64,{data}") } }
+        ChatPart::Text { text } => {
+            ChatPiece::Text { text: Cow::Borrowed(text), cache_control: None }
         }
+        ChatPart::Image { mime, data } => ChatPiece::ImageUrl {
+            image_url: ImageUrl { url: format!("data:{mime};base64,{data}") },
+        },
     }
 }
 
-fn tool(tool: &ToolSpec) -> Tool<'_> {
+fn tool(tool: &ToolSpec) -> ChatTool<'_> {
     let function = Function {
         name: &tool.name,
         description: &tool.description,
         parameters: object_schema(&tool.parameters),
     };
-    Tool { r#type: "function", function }
+    ChatTool { r#type: "function", function }
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub struct OpenAiImage {
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct ImageBody<'a> {
     model: &'a str,
     prompt: &'a str,
     n: u8,
@@ -27,18 +27,18 @@ struct Body<'a> {
 }
 
 #[derive(Deserialize)]
-struct Answer {
-    data: Option<Vec<Item>>,
-    usage: Option<Counted>,
+struct ImageAnswer {
+    data: Option<Vec<ImageItem>>,
+    usage: Option<CountedImage>,
 }
 
 #[derive(Deserialize)]
-struct Item {
+struct ImageItem {
     b64_json: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Counted {
+struct CountedImage {
     #[serde(default)]
     input_tokens: u64,
     #[serde(default)]
@@ -60,7 +60,7 @@ impl MediaModel<ImageGeneration> for OpenAiImage {
 
     async fn run(&self, request: &ImageRequest, _: Option<Timestamp>) -> Result<Made<MediaFile>> {
         let model = self.info.model.as_str();
-        let body = Body {
+        let body = ImageBody {
             model,
             prompt: &request.prompt,
             n: 1,
@@ -82,19 +82,19 @@ fn always_bytes(model: &str) -> bool {
 fn decode(bytes: &[u8]) -> Result<Made<MediaFile>, Fail> {
     const SHAPE: &str = "a picture in base64";
     let garbage = || Fail::Garbage(SHAPE);
-    let answer: Answer = serde_json::from_slice(bytes).map_err(|_| garbage())?;
+    let answer: ImageAnswer = serde_json::from_slice(bytes).map_err(|_| garbage())?;
     let item = answer.data.and_then(|items| items.into_iter().next()).ok_or_else(garbage)?;
     let data = item.b64_json.ok_or_else(garbage)?;
     let bytes = BASE64_STANDARD.decode(data.trim()).map_err(|_| garbage())?;
     let (mime, ending) = picture(&bytes).ok_or_else(garbage)?;
     let mut used = MediaUsage { images: 1, ..MediaUsage::default() };
-    if let Some(Counted { input_tokens, output_tokens }) = answer.usage {
+    if let Some(CountedImage { input_tokens, output_tokens }) = answer.usage {
         used.tokens = Usage { input: input_tokens, output: output_tokens, ..Usage::default() };
     }
     Ok(Made { output: MediaFile { bytes, mime, ending }, used, micros: None, by: None })
 }
 
-/// Format of the bytes, by their signature.
+/// Kind of the bytes, by their signature.
 fn picture(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     Some(match bytes {
         [0x89, b'P', b'N', b'G', ..] => ("image/png", "png"),

@@ -13,7 +13,7 @@ use galatea_core::{
 #[cfg(any(test, feature = "fuzz"))]
 pub(crate) use decode::decode;
 #[cfg(any(test, feature = "fuzz"))]
-pub(crate) use stream::Pieces;
+pub(crate) use stream::ResponsesPieces;
 
 use super::error;
 use crate::{
@@ -34,7 +34,8 @@ pub(super) async fn generate(
     let call = Call { model, read: error::read };
     let response = endpoint.post("/responses", &body, request.stream, &call).await?;
     let answer = if request.stream && response.media_type() != "application/json" {
-        drive(endpoint, model, event_frames(response), stream::Pieces::default(), on_text).await?
+        drive(endpoint, model, event_frames(response), stream::ResponsesPieces::default(), on_text)
+            .await?
     } else {
         let bytes = endpoint.body(response).await?;
         let answer = decode::decode(&bytes).map_err(|fail| endpoint.fail(fail, model))?;

@@ -22,7 +22,7 @@ pub struct OpenAiSpeech {
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct SpeechBody<'a> {
     model: &'a str,
     input: &'a str,
     voice: &'a str,
@@ -48,8 +48,12 @@ impl MediaModel<TextToSpeech> for OpenAiSpeech {
             return Err(Error::invalid("the text is too long to be spoken").with("limit", LONGEST));
         }
         let model = self.info.model.as_str();
-        let body =
-            Body { model, input: &request.text, voice: &self.voice, response_format: self.format };
+        let body = SpeechBody {
+            model,
+            input: &request.text,
+            voice: &self.voice,
+            response_format: self.format,
+        };
         let call = Call { model, read: error::read };
         let response = self.endpoint.post("/audio/speech", &body, false, &call).await?;
         let bytes = self.endpoint.body(response).await?;

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    decode::{Text, Tokens, finish},
+    decode::{AnswerText, ChatTokens, finish},
     error,
 };
 use crate::wire::{Fail, Gather, Progress, complete_arguments, surrogate};
@@ -15,13 +15,13 @@ use crate::wire::{Fail, Gather, Progress, complete_arguments, surrogate};
 #[derive(Deserialize)]
 struct Chunk {
     #[serde(default)]
-    choices: Vec<Choice>,
-    usage: Option<Tokens>,
+    choices: Vec<StreamChoice>,
+    usage: Option<ChatTokens>,
     error: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Choice {
+struct StreamChoice {
     delta: Option<Delta>,
     finish_reason: Option<String>,
     error: Option<Value>,
@@ -29,9 +29,9 @@ struct Choice {
 
 #[derive(Deserialize)]
 struct Delta {
-    content: Option<Text>,
+    content: Option<AnswerText>,
     refusal: Option<String>,
-    tool_calls: Option<Vec<Piece>>,
+    tool_calls: Option<Vec<StreamPiece>>,
     /// Reasoning, under OpenRouter's name.
     reasoning: Option<Value>,
     /// Reasoning, under most servers' name.
@@ -44,8 +44,8 @@ impl Delta {
     fn holds_something(&self) -> bool {
         let thoughts = [&self.reasoning, &self.reasoning_content];
         let has_content = match &self.content {
-            Some(Text::Plain(text)) => !text.is_empty(),
-            Some(Text::Parts(parts)) => !parts.is_empty(),
+            Some(AnswerText::Plain(text)) => !text.is_empty(),
+            Some(AnswerText::Parts(parts)) => !parts.is_empty(),
             None => false,
         };
         has_content
@@ -56,28 +56,28 @@ impl Delta {
 }
 
 #[derive(Deserialize)]
-struct Piece {
+struct StreamPiece {
     index: Option<u64>,
     id: Option<String>,
-    function: Option<Function>,
+    function: Option<FunctionPiece>,
 }
 
 #[derive(Deserialize)]
-struct Function {
+struct FunctionPiece {
     name: Option<String>,
     arguments: Option<Value>,
 }
 
 /// An answer being assembled from events.
 #[derive(Default)]
-pub(crate) struct Pieces {
+pub(crate) struct ChatPieces {
     answer: TextAnswer,
     text: surrogate::Joined,
     calls: BTreeMap<u64, (ToolCall, surrogate::Joined)>,
     ended: bool,
 }
 
-impl Gather for Pieces {
+impl Gather for ChatPieces {
     fn take(&mut self, frame: &str, on_text: &OnText<'_>) -> Result<Progress, Fail> {
         if frame.trim() == "[DONE]" {
             return Ok(Progress::Done);
@@ -137,7 +137,7 @@ impl Gather for Pieces {
     }
 }
 
-impl Pieces {
+impl ChatPieces {
     fn add(&mut self, delta: Delta, on_text: &OnText<'_>) {
         if let Some(refusal) = delta.refusal.filter(|r| !r.is_empty()) {
             self.answer.finish = Finish::Filtered;
@@ -199,7 +199,7 @@ mod tests {
             (r#"[DONE]"#, Progress::Done),
         ];
         for (frame, expected) in cases {
-            assert_eq!(Pieces::default().take(frame, &|_| ()).unwrap(), expected, "{frame}");
+            assert_eq!(ChatPieces::default().take(frame, &|_| ()).unwrap(), expected, "{frame}");
         }
     }
 
@@ -207,7 +207,7 @@ mod tests {
     fn a_call_without_an_end_may_be_cut_off() {
         let call = r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"X","arguments":"{\"a\":"}}]}}]}"#;
         let read = |frames: &[&str]| {
-            let mut pieces = Pieces::default();
+            let mut pieces = ChatPieces::default();
             frames.iter().for_each(|frame| assert!(pieces.take(frame, &|_| ()).is_ok()));
             pieces.finish()
         };
@@ -233,7 +233,7 @@ mod tests {
             ),
             (r#"{"choices":[{"delta":{"content":""},"finish_reason":"error"}]}"#, 500),
         ] {
-            let outcome = Pieces::default().take(frame, &|text| panic!("{text} was shown"));
+            let outcome = ChatPieces::default().take(frame, &|text| panic!("{text} was shown"));
             assert!(
                 matches!(outcome, Err(Fail::Broken(status, ..)) if status == expected),
                 "{outcome:?}"

@@ -19,7 +19,7 @@ pub struct OpenAiTranscription {
 }
 
 #[derive(Deserialize)]
-struct Body {
+struct TranscriptBody {
     text: Option<String>,
     usage: Option<Counted>,
     /// Seconds, from servers that give more than they are asked for.
@@ -70,7 +70,7 @@ impl MediaModel<Transcription> for OpenAiTranscription {
 
 fn decode(bytes: &[u8], sound: &Sound) -> Result<Made<String>, Fail> {
     const SHAPE: &str = "a transcription";
-    let body: Body = serde_json::from_slice(bytes).map_err(|_| Fail::Garbage(SHAPE))?;
+    let body: TranscriptBody = serde_json::from_slice(bytes).map_err(|_| Fail::Garbage(SHAPE))?;
     let text = body.text.ok_or(Fail::Garbage(SHAPE))?;
     let mut used = Transcription::expected(sound);
     let counted = body.usage.as_ref();

@@ -6,50 +6,14 @@
 
 pub(crate) mod recognise;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use std::fmt;
+
+use crate::choices::adjustment::Adjustment;
 
 /// Stands before an own message where the conversation has to begin with a person's.
 const EARLIER: &str = "(Earlier messages are not shown.)";
 /// Stands for a picture that a model does not take.
 const NO_PICTURE: &str = "(a picture that cannot be shown)";
-
-/// A change of a request that a service demands.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Adjustment {
-    /// This limit of the answer's length has the other name. Comes before [`Self::Without`], which
-    /// may remove the new name.
-    Renamed(String, String),
-    /// Instructions stand in front of the first message instead of in a message of their own.
-    SystemInFront,
-    /// Instructions behind the beginning are said from the user's side, in the form of
-    /// [`galatea_core::model::TextRequest::with_late_beside_people`].
-    LateSystem,
-    /// The two sides alternate, and a person begins.
-    Turns,
-    /// Pictures are left out.
-    NoPictures,
-    /// The field is left out. Names of nested fields are joined by dots, lists are passed through:
-    /// `messages.name`.
-    Without(String),
-}
-
-impl fmt::Display for Adjustment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Renamed(from, to) => write!(f, "{from} is sent as {to}"),
-            Self::SystemInFront => {
-                f.write_str("the instructions stand in front of the first message")
-            }
-            Self::LateSystem => f.write_str("later instructions are sent as a person's words"),
-            Self::Turns => f.write_str("messages of one side in a row are joined"),
-            Self::NoPictures => f.write_str("pictures are left out"),
-            Self::Without(field) => write!(f, "{field} is left out"),
-        }
-    }
-}
 
 /// Applies adjustments to a request, in their order.
 pub(crate) fn adjust(body: &mut Value, adjustments: &[Adjustment]) {
@@ -159,11 +123,14 @@ fn joined(list: &str, first: Value, second: Value, between: &str) -> Value {
     }
 }
 
+/// Fields of a body that hold instructions apart from the messages.
+const INSTRUCTIONS: [&str; 3] = ["system", "systemInstruction", "instructions"];
+
 fn system_in_front(body: &mut Value) {
     late_system(body);
     let Some(list) = list_name(body) else { return };
     let Some(object) = body.as_object_mut() else { return };
-    let mut texts: Vec<String> = ["system", "systemInstruction", "instructions"]
+    let mut texts: Vec<String> = INSTRUCTIONS
         .into_iter()
         .filter_map(|name| object.remove(name))
         .map(|content| text_of(&content))
@@ -189,9 +156,11 @@ fn system_in_front(body: &mut Value) {
 
 fn late_system(body: &mut Value) {
     let Some(list) = list_name(body) else { return };
+    let apart = INSTRUCTIONS.iter().any(|name| body.get(name).is_some());
     let Some(messages) = body[list].as_array_mut() else { return };
     let said = said_in(list);
-    let late = messages.iter_mut().skip_while(|message| is_system(message));
+    // A chat template takes one system message at the beginning.
+    let late = messages.iter_mut().skip(usize::from(!apart));
     for instructions in late.filter(|message| is_system(message)) {
         // Parentheses tell them from what people say, and the line break from what follows.
         let text = format!("({})\n", text_of(&instructions[said]).trim());

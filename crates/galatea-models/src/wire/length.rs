@@ -113,7 +113,7 @@ const OTHER: &[&str] = &[
 const CODES: [&str; 3] =
     ["context_length_exceeded", "string_above_max_length", "exceed_context_size_error"];
 
-/// The limit that a refusal names. `None` if it is about something else.
+/// Message of a refusal about length. `None` if it is about something else.
 pub(crate) fn hint(status: u16, code: Option<&str>, message: &str) -> Option<Hint> {
     if !matches!(status, 400 | 413 | 422 | 429 | 500) {
         return None;

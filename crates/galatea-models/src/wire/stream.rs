@@ -31,18 +31,18 @@ pub(crate) trait Gather {
     fn take(&mut self, frame: &str, on_text: &OnText<'_>) -> Result<Progress, Fail>;
     /// True if the answer is complete if the stream ends here without a final frame.
     fn complete(&self) -> bool;
-    /// Usage that the service has counted so far.
+    /// Tokens that the service has counted so far.
     fn usage(&self) -> Usage;
     /// Returns the answer.
     fn finish(self) -> TextAnswer;
 }
 
-/// The meaning of a frame for the stream.
+/// Meaning of a frame for the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// A part of the answer; more frames follow.
     More,
-    /// A frame without a part of the answer, such as a heartbeat; more follow. A heartbeat comes from the
+    /// Nothing of the answer, such as a heartbeat; more frames follow. A heartbeat comes from the
     /// service and says nothing about its model, so it does not reset a timeout.
     Nothing,
     /// The last frame.

@@ -115,6 +115,7 @@ pub(crate) fn request(stream: bool) -> TextRequest {
         length: None,
         partial: false,
         cache_instructions: CacheFor::Nothing,
+        opening: 0,
         stable: 0,
         bill: Bill::default(),
     }

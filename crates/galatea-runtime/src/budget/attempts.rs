@@ -17,7 +17,7 @@ use super::{
     refusal::Refusal,
 };
 
-/// What the attempts count with: the meter of a turn.
+/// Counter of the attempts: the meter of a turn.
 pub(super) trait Counter: Send + Sync {
     /// Changes the reservation of the call from `held` to `needed` for its next attempt. A refusal
     /// leaves it as it is.
@@ -27,12 +27,12 @@ pub(super) trait Counter: Send + Sync {
     fn charge(&self, model: String, used: Usage, cost: Spend, unpriced: bool);
 }
 
-/// What stands on the bill of one call ([`galatea_core::model::Bill`]).
+/// Counts the bill of one call ([`galatea_core::model::Bill`]).
 pub(super) struct Attempts {
     counter: Arc<dyn Counter>,
-    /// What one attempt is expected to use.
+    /// Expected use of one attempt.
     expected: Usage,
-    /// What is reserved for the call: the cost of one attempt of the model that is asked now.
+    /// Reservation for the call: the cost of one attempt of the model that is asked now.
     held: Mutex<Spend>,
     /// A layer within the call reports its attempts.
     reported: AtomicBool,
@@ -45,12 +45,12 @@ impl Attempts {
         Arc::new(Self { counter, expected, held, reported })
     }
 
-    /// What is reserved for the call.
+    /// Reservation for the call.
     pub(super) fn held(&self) -> Spend {
         *self.held.lock()
     }
 
-    /// Whether each attempt of the call is counted already.
+    /// True if each attempt of the call is counted already.
     pub(super) fn are_reported(&self) -> bool {
         self.reported.load(Ordering::SeqCst)
     }

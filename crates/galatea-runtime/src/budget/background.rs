@@ -1,4 +1,4 @@
-//! What the agent uses beside its answers counts as its own. No person pays for it.
+//! Use beside the answers counts as the agent's own. No person pays for it.
 
 use galatea_core::{
     Error, Result, Retry, Source, WorldId,
@@ -17,7 +17,7 @@ use crate::config::Policy;
 const SOON: Duration = Duration::from_secs(30);
 
 impl Budget {
-    /// What counts the calls of a service: under the agent's own entity, with the service's name in
+    /// Meter of a service's calls: under the agent's own entity, with the service's name in
     /// place of a platform.
     pub(crate) fn background(
         self: &Arc<Self>,

@@ -30,7 +30,7 @@ impl Bucket {
         self.at = now;
     }
 
-    /// Whether a token is there.
+    /// True if a token is there.
     pub(super) fn has_one(&self) -> bool {
         self.level >= WHOLE
     }

@@ -1,4 +1,4 @@
-//! Who has used how much today, and what is set aside for calls under way. A pure state
+//! Use of today by holder, and reservations for calls under way. A pure state
 //! machine: the caller passes the time and the stored rows.
 //!
 //! A reservation is checked and made in one step, so that however many calls begin at once, what is
@@ -18,14 +18,14 @@ use std::{
     time::Duration,
 };
 
-use super::refusal::{Refusal, Who, Why};
-use account::Account;
+use super::refusal::{Refusal, RefusalReason, Who};
+use account::LedgerAccount;
 use limits::{caps, percent};
 
 pub(crate) use account::Spend;
 pub(super) use admit::Ask;
 pub(super) use limits::{Case, Holders};
-pub(super) use shared::Place;
+pub(super) use shared::SharedPlace;
 
 /// Holders kept in memory. Past it, those idle for a minute go; the ledger knows their day.
 const MOST: usize = 20_000;
@@ -36,7 +36,7 @@ pub(super) const NEARLY: u64 = 80;
 /// A cap of which so much is used that owners should know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Warning {
-    /// Whose cap: Rooms and Worlds share a setting.
+    /// Holder of the cap: Rooms and Worlds share a setting.
     pub(crate) holder: Holder,
     pub(crate) who: Who,
     pub(crate) setting: String,
@@ -47,7 +47,7 @@ pub(crate) struct Warning {
 /// The book of one agent.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    accounts: HashMap<Holder, Account>,
+    accounts: HashMap<Holder, LedgerAccount>,
     /// Processes that answer for this agent; none counted is one.
     processes: u64,
     /// Caps that are nearly used up, by setting.
@@ -55,7 +55,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Those of `keys` whose stored day has to be read: never read, or longer ago than `fresh`
+    /// Keys of `keys` whose stored day has to be read: never read, or longer ago than `fresh`
     /// where other processes add to it.
     pub(super) fn unread<'k>(
         &mut self,
@@ -94,7 +94,7 @@ impl Ledger {
         account.loaded = Some(now);
     }
 
-    /// How many processes answer for this agent.
+    /// Number of processes that answer for this agent.
     pub(super) fn share_with(&mut self, processes: u64) {
         let before = std::mem::replace(&mut self.processes, processes);
         match (before > 1, processes > 1) {
@@ -104,12 +104,12 @@ impl Ledger {
         }
     }
 
-    /// Whether a person was answered on an earlier day.
+    /// True if a person was answered on an earlier day.
     pub(super) fn is_known(&self, person: &Holder) -> bool {
         self.accounts.get(person).is_some_and(|account| account.earlier)
     }
 
-    /// Whether all of them have been read today, so that they can be judged without asking the
+    /// True if all of them have been read today, so that they can be judged without asking the
     /// store.
     pub(super) fn has_read(&mut self, holders: &Holders, now: Timestamp) -> bool {
         [&holders.person, &holders.room, &holders.world]
@@ -117,7 +117,7 @@ impl Ledger {
             .all(|key| self.account(key, now).loaded.is_some())
     }
 
-    /// Whether a call fits into every cap; one that is used up holds nothing at all.
+    /// Checks that a call fits into every cap; one that is used up holds nothing at all.
     fn fits(&mut self, case: &Case<'_>, estimate: Spend) -> Result<(), Refusal> {
         for (key, who, cap) in caps(case) {
             // Of a cap that all processes share, and that they have not agreed on, a process uses its
@@ -146,7 +146,11 @@ impl Ledger {
                 estimate.micros,
                 part(seen.micros, cap.micros),
             ) {
-                return Err(Refusal::new(who, Why::Money(cap.micros.unwrap_or(0)), &cap.setting));
+                return Err(Refusal::new(
+                    who,
+                    RefusalReason::Money(cap.micros.unwrap_or(0)),
+                    &cap.setting,
+                ));
             }
             if full(
                 used.tokens,
@@ -154,7 +158,11 @@ impl Ledger {
                 estimate.tokens,
                 part(seen.tokens, cap.tokens),
             ) {
-                return Err(Refusal::new(who, Why::Tokens(cap.tokens.unwrap_or(0)), &cap.setting));
+                return Err(Refusal::new(
+                    who,
+                    RefusalReason::Tokens(cap.tokens.unwrap_or(0)),
+                    &cap.setting,
+                ));
             }
         }
         Ok(())
@@ -200,7 +208,7 @@ impl Ledger {
         outcome
     }
 
-    /// Whether a cap leaves no space for a call even when all calls under way have ended.
+    /// True if a cap leaves no space for a call even when all calls under way have ended.
     pub(super) fn is_used_up(&mut self, case: &Case<'_>, estimate: Spend) -> bool {
         caps(case).into_iter().any(|(key, _, cap)| {
             let used = self.account(&key, case.now).used();
@@ -249,7 +257,7 @@ impl Ledger {
         warnings
     }
 
-    /// Whether a cap is nearly used up, so that the small model answers: which one, and how far.
+    /// Finds a cap that is nearly used up, so that the small model answers: which one, and how far.
     pub(super) fn nearly(&mut self, case: &Case<'_>) -> Option<(Who, String, u64)> {
         let mut nearest = None;
         for (key, who, cap) in caps(case) {
@@ -266,8 +274,8 @@ impl Ledger {
         self.near.values().filter(|warning| warning.day == Day::of(now)).cloned().collect()
     }
 
-    /// Whether to notify a person that a limit is reached: at most once a day for the rate and once
-    /// for the day. The ledger remembers both.
+    /// Decides about notifying a person that a limit is reached: at most once a day for the rate
+    /// and once for the day. The ledger remembers both.
     pub(super) fn notice(&mut self, person: &Holder, passes_soon: bool, now: Timestamp) -> bool {
         let account = self.account(person, now);
         if passes_soon {
@@ -283,8 +291,8 @@ impl Ledger {
         self.accounts.get(key).map(|account| account.held).unwrap_or_default()
     }
 
-    fn account(&mut self, key: &Holder, now: Timestamp) -> &mut Account {
-        let account = self.accounts.entry(key.clone()).or_insert_with(|| Account::new(now));
+    fn account(&mut self, key: &Holder, now: Timestamp) -> &mut LedgerAccount {
+        let account = self.accounts.entry(key.clone()).or_insert_with(|| LedgerAccount::new(now));
         account.turn_over(now);
         account
     }

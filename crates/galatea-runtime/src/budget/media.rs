@@ -51,7 +51,7 @@ fn tokens(used: &MediaUsage) -> Usage {
     Usage { input, ..used.tokens }
 }
 
-/// What a use costs: money where the price is known, otherwise tokens.
+/// Cost of a use: money where the price is known, otherwise tokens.
 fn spend(used: &MediaUsage, micros: Option<u64>) -> Spend {
     let tokens = tokens(used);
     match micros {
@@ -60,7 +60,7 @@ fn spend(used: &MediaUsage, micros: Option<u64>) -> Spend {
     }
 }
 
-/// What a model charges; a model of one's own machine charges nothing.
+/// Price of a model; a model of one's own machine charges nothing.
 fn cost(used: &MediaUsage, info: &ModelInfo) -> Option<u64> {
     let used = MediaUsage { tokens: tokens(used), ..*used };
     used.cost(info).or_else(|| info.known_price().map(|_| 0))
@@ -80,7 +80,7 @@ impl<T: MediaTask> MediaModel<T> for MeteredMedia<T> {
         let (info, expected) = (self.inner.info(), T::expected(request));
         let known = cost(&expected, info);
         let estimate = spend(&expected, known);
-        // Where the price is known, a call that is given up counts as money, otherwise as tokens.
+        // If the price is known, a call that is given up counts as money, otherwise as tokens.
         let reserved = if known.is_some() { Usage::default() } else { tokens(&expected) };
         let held = self.meter.set_aside(info.full_name(), reserved, estimate, known.is_none())?;
         let held = held.agreed().await?;

@@ -24,7 +24,7 @@ use super::{
     step_down::StepDown,
 };
 
-/// What one turn uses, until it is committed.
+/// Use of one turn, until it is committed.
 pub(crate) struct Meter {
     budget: Arc<Budget>,
     pub(crate) visit: Visit,
@@ -86,10 +86,11 @@ impl Meter {
         self.add(String::new(), amount);
     }
 
-    /// What was used since this was asked last, as rows of the ledger.
+    /// Use since this was asked last, as rows of the ledger.
     pub(crate) fn take(&self) -> Vec<UsageRow> {
         let mut used = std::mem::take(&mut *self.used.lock());
-        // One row a turn where there can be: what was answered stands with the model that wrote it.
+        // Writes one row a turn where possible: what was answered stands with the model that wrote
+        // it.
         if let Some(counted) = used.remove("") {
             let model = used
                 .iter()
@@ -223,7 +224,7 @@ impl Drop for Meter {
     }
 }
 
-/// What is set aside for a call. Dropped while it is under way (the turn took too long, or began
+/// Reservation for a call. Dropped while it is under way (the turn took too long, or began
 /// again), it counts as spent: the provider may well bill it.
 pub(super) struct Reservation {
     meter: Arc<Meter>,
@@ -237,7 +238,7 @@ pub(super) struct Reservation {
 }
 
 impl Reservation {
-    /// The same once it fits beside what other processes use and reserve.
+    /// The reservation, once it fits beside what other processes use and reserve.
     ///
     /// # Errors
     /// The refusal, with the reservation given back, and errors of the store.
@@ -308,7 +309,7 @@ impl Drop for Reservation {
     }
 }
 
-/// One call.
+/// A call.
 fn amount(used: Usage, cost: Spend, unpriced: bool) -> Amount {
     Amount {
         calls: 1,

@@ -47,9 +47,9 @@ use crate::{
     directory::RoomInfo,
 };
 
-/// How old what other processes used may be.
+/// Greatest age of the other processes' use.
 const FRESH: Duration = Duration::from_secs(5);
-/// How soon a change of the block list takes effect.
+/// Time after which a change of the block list takes effect.
 const BLOCKS: Duration = Duration::from_secs(2);
 /// Notices of limits of all people together, so that they do not become a flood themselves.
 const NOTICE_FLOW: Flow = Flow { per_minute: 20, burst: 20 };
@@ -73,7 +73,7 @@ pub(crate) struct Budget {
     me: Weak<Self>,
 }
 
-/// Who speaks where, as the limits see it.
+/// Speaker and place, as the limits see them.
 #[derive(Clone)]
 pub(crate) struct Visit {
     policy: Arc<Policy>,
@@ -102,7 +102,7 @@ impl Visit {
         }
     }
 
-    /// How many messages of one person may wait in a group, and the setting that says so.
+    /// Number of messages of one person that may wait in a group, and its setting.
     pub(crate) fn queue_share(&self) -> Option<(usize, &str)> {
         let spending = self.spending();
         spending
@@ -142,7 +142,7 @@ impl Budget {
         })
     }
 
-    /// Who is blocked; a change by `galatea block` is seen within [`BLOCKS`].
+    /// The blocked people; a change by `galatea block` is seen within [`BLOCKS`].
     pub(crate) async fn blocks(&self) -> Result<Arc<[Block]>> {
         let now = self.clock.now();
         if let Some((read, blocks)) = &*self.blocks.lock()
@@ -205,7 +205,7 @@ impl Budget {
         Ok(())
     }
 
-    /// The same for another person in the same Room, without a store read; none when the store must
+    /// Visit of another person in the same Room, without a store read; none when the store must
     /// be read first.
     pub(crate) fn visit_known(
         &self,
@@ -265,7 +265,7 @@ impl Budget {
         self.ask(visit, Ask::Answer).await
     }
 
-    /// The same for a command, which costs no model call. `ruling` is one of a person who may rule the
+    /// Admits a command, which costs no model call. `ruling` is one of a person who may rule the
     /// Room, which the share of commands does not hold up.
     ///
     /// # Errors
@@ -278,7 +278,7 @@ impl Budget {
         self.ask(visit, if ruling { Ask::Ruling } else { Ask::Command }).await
     }
 
-    /// The same before a model is asked whether to answer; the answer is counted by
+    /// Admits the question to a model whether to answer; the answer is counted by
     /// [`Self::answered`].
     ///
     /// # Errors
@@ -290,7 +290,7 @@ impl Budget {
         self.ask(visit, Ask::Opinion).await
     }
 
-    /// As [`Self::admit`], without a store; none where the store must be asked.
+    /// Like [`Self::admit`], without a store; none where the store must be asked.
     pub(crate) fn admit_known(&self, visit: &Visit) -> Option<std::result::Result<(), Refusal>> {
         if !visit.exempt && self.ledger.lock().is_shared() {
             return None;
@@ -320,7 +320,7 @@ impl Budget {
         }
     }
 
-    /// Whether so much of a cap is used that the small model answers, and why.
+    /// Reason for the small model to answer: a cap is nearly used up.
     pub(crate) fn thrift(&self, visit: &Visit) -> Option<String> {
         if visit.exempt {
             return None;
@@ -343,13 +343,13 @@ impl Budget {
             .collect()
     }
 
-    /// How many processes answer for this agent: each takes its part of what is left of the agent's
-    /// caps.
+    /// Sets the number of processes that answer for this agent: each takes its part of what is left
+    /// of the agent's caps.
     pub(crate) fn share_with(&self, processes: usize) {
         self.ledger.lock().share_with(u64::try_from(processes).unwrap_or(u64::MAX));
     }
 
-    /// What counts the calls of one turn.
+    /// Meter of one turn's calls.
     pub(crate) fn meter(self: &Arc<Self>, visit: Visit) -> Arc<Meter> {
         self.prune_daily();
         Meter::new(Arc::clone(self), visit)
@@ -396,7 +396,7 @@ impl Budget {
         }
     }
 
-    /// What is kept, to be committed.
+    /// Rows that are kept, to be committed.
     pub(crate) fn left(&self) -> Vec<UsageRow> {
         std::mem::take(&mut *self.left.lock())
     }

@@ -1,4 +1,4 @@
-//! What a call is expected to cost, and what it came to. Pure.
+//! Expected and real cost of a call. Pure.
 
 use galatea_core::{
     model::{CacheFor, ModelInfo, Price, Spent, TextAnswer, TextRequest, Usage},
@@ -28,7 +28,7 @@ pub(super) fn expected(request: &TextRequest, model: &ModelInfo) -> Usage {
     }
 }
 
-/// What a call took, as the provider counts; by its length where the provider does not.
+/// Use of a call, as the provider counts; by its length where the provider does not.
 pub(super) fn taken(answer: &TextAnswer, expected: Usage, model: &ModelInfo) -> Usage {
     if answer.usage.input + answer.usage.output > 0 {
         return answer.usage;
@@ -39,8 +39,8 @@ pub(super) fn taken(answer: &TextAnswer, expected: Usage, model: &ModelInfo) -> 
     Usage { input: expected.input, output, ..Usage::default() }
 }
 
-/// What an attempt without an answer took: what the provider counted to the end; otherwise the
-/// estimate, or more if the provider had counted more when the answer broke. Nothing beyond the
+/// Use of an attempt without an answer: the tokens that the provider counted to the end; otherwise
+/// the estimate, or more if the provider had counted more when the answer broke. Nothing beyond the
 /// model's longest answer.
 pub(super) fn failed(spent: Option<Spent>, expected: Usage, model: &ModelInfo) -> Usage {
     let Some(Spent { usage, whole }) = spent else { return expected };
@@ -52,7 +52,7 @@ pub(super) fn failed(spent: Option<Spent>, expected: Usage, model: &ModelInfo) -
     Usage { output: usage.output.min(longest).max(expected.output), ..read }
 }
 
-/// What the model that answered costs: another link of the chain, or another model that the service
+/// Price of the model that answered: another link of the chain, or another model that the service
 /// names, has its own price. None where that is unknown; those tokens are counted.
 pub(super) fn of_answer(answer: &TextAnswer, asked: &ModelInfo) -> Option<Price> {
     let another = answer

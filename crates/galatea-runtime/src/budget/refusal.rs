@@ -1,4 +1,4 @@
-//! Which limit kept a message from being answered, in words, with the one setting that
+//! The limit that kept a message from being answered, in words, with the one setting that
 //! would change it.
 
 use galatea_core::{
@@ -17,7 +17,7 @@ pub(crate) enum Who {
     World,
     Platform,
     Strangers,
-    /// What the agent does beside its answers.
+    /// Work of the agent beside its answers.
     Background,
     Agent,
 }
@@ -39,7 +39,7 @@ impl Who {
 
 /// The limit that was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Why {
+pub(crate) enum RefusalReason {
     /// Answers a minute.
     Minute(Flow),
     /// Answers a day.
@@ -54,7 +54,7 @@ pub(crate) enum Why {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) who: Who,
-    pub(crate) why: Why,
+    pub(crate) why: RefusalReason,
     /// The setting with its platform, if that has one of its own.
     pub(crate) setting: String,
     /// Per cent of that limit that commands may use, where their share was used up.
@@ -70,7 +70,7 @@ pub(crate) struct CommandShare {
 }
 
 impl Refusal {
-    pub(super) fn new(who: Who, why: Why, setting: &str) -> Self {
+    pub(super) fn new(who: Who, why: RefusalReason, setting: &str) -> Self {
         Self { who, why, setting: setting.to_owned(), commands: None }
     }
 
@@ -81,34 +81,36 @@ impl Refusal {
 
     /// Over by itself in a minute or so.
     pub(crate) fn passes_soon(&self) -> bool {
-        matches!(self.why, Why::Minute(_))
+        matches!(self.why, RefusalReason::Minute(_))
     }
 
-    /// One sentence for `galatea explain`.
+    /// A sentence for `galatea explain`.
     pub(crate) fn reason(&self) -> String {
         let who = self.who.text();
         if let Some(share) = &self.commands {
             let (percent, limit) = (share.percent, &self.setting);
             let had = match self.why {
-                Why::Minute(flow) => {
+                RefusalReason::Minute(flow) => {
                     format!("this minute ({} a minute, {} at once", flow.per_minute, flow.burst)
                 }
-                Why::Day(day) | Why::Money(day) | Why::Tokens(day) => {
+                RefusalReason::Day(day)
+                | RefusalReason::Money(day)
+                | RefusalReason::Tokens(day) => {
                     format!("today (UTC) ({day}")
                 }
             };
             return format!("{who} has had its commands of {had}: {percent} % of {limit})");
         }
         match self.why {
-            Why::Minute(flow) => format!(
+            RefusalReason::Minute(flow) => format!(
                 "{who} has had its answers of this minute ({} a minute, {} at once)",
                 flow.per_minute, flow.burst
             ),
-            Why::Day(day) => format!("{who} has had its {day} answers of today (UTC)"),
-            Why::Money(cap) => {
+            RefusalReason::Day(day) => format!("{who} has had its {day} answers of today (UTC)"),
+            RefusalReason::Money(cap) => {
                 format!("what {who} may cost today (UTC) is used up or set aside: {}", dollars(cap))
             }
-            Why::Tokens(cap) => {
+            RefusalReason::Tokens(cap) => {
                 format!("what {who} may cost today (UTC) is used up or set aside: {cap} tokens")
             }
         }
@@ -122,18 +124,25 @@ impl Refusal {
         }
         let value = match (self.who, self.why) {
             (Who::Strangers, _) => "100".to_owned(),
-            (_, Why::Minute(flow)) => format!("{}/min", flow.per_minute.max(1).saturating_mul(2)),
-            (_, Why::Day(day)) => format!("{}/day", day.max(1).saturating_mul(2)),
-            (_, Why::Money(cap)) => dollars(cap.max(50_000).saturating_mul(2)),
-            (_, Why::Tokens(cap)) => format!("{} tokens", cap.max(50_000).saturating_mul(2)),
+            (_, RefusalReason::Minute(flow)) => {
+                format!("{}/min", flow.per_minute.max(1).saturating_mul(2))
+            }
+            (_, RefusalReason::Day(day)) => format!("{}/day", day.max(1).saturating_mul(2)),
+            (_, RefusalReason::Money(cap)) => dollars(cap.max(50_000).saturating_mul(2)),
+            (_, RefusalReason::Tokens(cap)) => {
+                format!("{} tokens", cap.max(50_000).saturating_mul(2))
+            }
         };
         Change { setting: self.setting.clone(), value }
     }
 
     /// Notes it: the message is not answered.
     pub(crate) fn note(&self, verdict: &mut Verdict) {
-        let rule =
-            if matches!(self.why, Why::Minute(_) | Why::Day(_)) { "limits" } else { "budget" };
+        let rule = if matches!(self.why, RefusalReason::Minute(_) | RefusalReason::Day(_)) {
+            "limits"
+        } else {
+            "budget"
+        };
         verdict.decision = galatea_core::Decision::Skip;
         verdict.step(rule, StepOutcome::Skip, self.reason());
         verdict.change = Some(self.change());
@@ -145,7 +154,7 @@ impl Refusal {
     }
 }
 
-/// Such as `0.05 USD`.
+/// An amount, like `0.05 USD`.
 pub(crate) fn dollars(micros: u64) -> String {
     let cents = micros.div_ceil(10_000);
     if micros.is_multiple_of(10_000) {
@@ -170,7 +179,7 @@ mod tests {
     #[test]
     fn a_refusal_names_the_one_setting() {
         let mut verdict = Verdict::default();
-        Refusal::new(Who::Person, Why::Money(50_000), "TELEGRAM_BUDGET_STRANGER")
+        Refusal::new(Who::Person, RefusalReason::Money(50_000), "TELEGRAM_BUDGET_STRANGER")
             .note(&mut verdict);
         let change = verdict.change.unwrap();
         assert_eq!(

@@ -1,12 +1,12 @@
-//! What admissions and calls of this process have to tell the others, until it is told.
+//! News of admissions and calls of this process for the others, until it is told.
 
 use galatea_core::{Result, store::Holder};
 use std::collections::BTreeMap;
 use tokio::sync::oneshot;
 
-use super::ledger::Place;
+use super::ledger::SharedPlace;
 
-/// What waits for the next statement.
+/// News that waits for the next statement.
 #[derive(Default)]
 pub(super) struct Round {
     pub(super) waiting: Vec<Wish>,
@@ -14,12 +14,12 @@ pub(super) struct Round {
     pub(super) busy: bool,
 }
 
-/// What one admission or call tells and asks.
+/// News and question of one admission or call.
 pub(super) struct Wish {
     /// By how much it moves the pace of each holder; nothing for most.
     pub(super) holders: BTreeMap<Holder, i64>,
     /// It counts an answer.
     pub(super) counts: bool,
-    /// None where nothing is waited for.
-    pub(super) reply: Option<oneshot::Sender<Result<BTreeMap<Holder, Place>>>>,
+    /// Absent if the caller does not wait.
+    pub(super) reply: Option<oneshot::Sender<Result<BTreeMap<Holder, SharedPlace>>>>,
 }

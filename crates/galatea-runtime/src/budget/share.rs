@@ -11,7 +11,7 @@ use tokio::{runtime::Handle, sync::oneshot};
 
 use super::{
     Budget, Visit,
-    ledger::{Ask, Ledger, Place},
+    ledger::{Ask, Ledger, SharedPlace},
     refusal::Refusal,
     round::Wish,
 };
@@ -48,7 +48,7 @@ impl Budget {
         Ok(judged)
     }
 
-    /// Whether a call that was reserved here fits beside what all processes use and reserve.
+    /// Checks that a call that was reserved here fits beside what all processes use and reserve.
     ///
     /// # Errors
     /// Those of the store.
@@ -85,7 +85,7 @@ impl Budget {
         &self,
         holders: BTreeMap<Holder, i64>,
         counts: bool,
-    ) -> Result<BTreeMap<Holder, Place>> {
+    ) -> Result<BTreeMap<Holder, SharedPlace>> {
         let (reply, answer) = oneshot::channel();
         self.queue(Wish { holders, counts, reply: Some(reply) });
         answer.await.map_err(|_| {
@@ -160,11 +160,11 @@ impl Budget {
 /// Tells each wish what all used when it was counted. Of several that were told in one statement,
 /// the earlier ones go first.
 fn answer(wishes: Vec<Wish>, totals: &BTreeMap<Holder, SharedTotal>) {
-    let mut left: BTreeMap<Holder, Place> = totals
+    let mut left: BTreeMap<Holder, SharedPlace> = totals
         .iter()
         .map(|(holder, total)| {
             let answers = u64::try_from(total.sum.answers).unwrap_or(0);
-            (holder.clone(), Place { answers, until: total.until })
+            (holder.clone(), SharedPlace { answers, until: total.until })
         })
         .collect();
     let mut replies = Vec::new();

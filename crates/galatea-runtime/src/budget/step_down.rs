@@ -53,8 +53,8 @@ impl TextModel for StepDown {
     }
 }
 
-/// Who answered, with the large model among those that did not. What the small models found too long
-/// says nothing about the large one.
+/// Model that answered, with the large model among those that did not. What the small models found
+/// too long says nothing about the large one.
 fn instead(by: Option<AnsweredBy>, small: &ModelInfo, passed: (String, String)) -> AnsweredBy {
     let mut by = by.unwrap_or_else(|| AnsweredBy {
         link: small.full_name(),

@@ -1,4 +1,4 @@
-//! What of a platform's ids an agent's accounts there share, and what each account has to itself.
+//! Ids of a platform that an agent's accounts there share, and ids that each account has to itself.
 //!
 //! People and Worlds are shared by all accounts. A Room and its messages are an account's own: two
 //! bots sit in one channel and each hears everything there, and Telegram counts messages per bot.
@@ -38,7 +38,7 @@ pub(crate) async fn first(
 }
 
 impl Accounts {
-    /// Which account came first is kept, so that ids stay what they are when the order of settings
+    /// The first account is kept, so that ids stay what they are when the order of settings
     /// changes.
     pub(crate) async fn load(
         store: &dyn Store,

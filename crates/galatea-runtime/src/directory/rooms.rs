@@ -1,4 +1,5 @@
-//! What a lane knows of its Room without asking the store: cached, and forgotten on every change.
+//! Facts about a Room that its lane knows without asking the store: cached, and forgotten on every
+//! change.
 
 use galatea_core::{
     Address, AgentId, ParticipantState, RemoteId, Result, Room, RoomId, Store, World, WorldId,
@@ -11,7 +12,7 @@ use std::{sync::Arc, time::Duration};
 #[derive(Debug, Clone)]
 pub(crate) struct RoomInfo {
     pub(crate) room: Room,
-    /// None before the platform has described it.
+    /// Absent before the platform has described it.
     pub(crate) world: Option<World>,
     /// The platform's id of the Room it is a thread of.
     pub(crate) parent: Option<RemoteId>,
@@ -27,7 +28,8 @@ pub(crate) struct RoomCache {
 }
 
 const CAPACITY: u64 = 4096;
-/// How long another process's change of a World or Room, such as a role, may go unnoticed here.
+/// Time for which another process's change of a World or Room, such as a role, may go unnoticed
+/// here.
 const FRESH: Duration = Duration::from_secs(30);
 
 impl RoomCache {
@@ -83,7 +85,7 @@ impl RoomCache {
         }
     }
 
-    /// Where an answer goes whose Room moved while it was made.
+    /// Address of an answer whose Room moved while it was made.
     pub(crate) fn follow(&self, mut address: Address) -> Address {
         if let Some((room, remote)) = self.moved.get(&address.room) {
             (address.room, address.remote) = (room, remote);

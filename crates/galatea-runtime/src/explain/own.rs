@@ -10,11 +10,11 @@ use super::story::{ExplainQuery, Explanation, explained};
 /// Begins the summary of a message whose answer was asked about.
 pub(super) const ANSWER: &str = "the agent's own words, in answer to this message";
 
-/// What is known of words of the agent.
+/// Story of words of the agent.
 pub(super) enum Own {
     /// The messages that they answer.
     Answer(Vec<InboxItem>),
-    /// Nothing was asked: a plugin or a schedule had the agent say it.
+    /// No message was answered: a plugin or a schedule had the agent say it.
     Unasked(Box<Explanation>),
     /// The agent did not say it.
     None,

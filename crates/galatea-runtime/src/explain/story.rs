@@ -1,4 +1,4 @@
-//! What is asked about a message, and its story.
+//! A question about a message, and its story.
 
 use galatea_core::{
     DeliveryId, MemoryId, RemoteId, Source,
@@ -35,13 +35,13 @@ pub struct Explanation {
     pub room: RemoteId,
     /// The platform of the message.
     pub source: Source,
-    /// Whether it waits, or how it ended.
+    /// Its state: it waits, or how it ended.
     pub state: InboxState,
-    /// One sentence: what happened.
+    /// The event, in a sentence.
     pub summary: String,
-    /// When it was stored, in milliseconds.
+    /// Time of storage, in milliseconds.
     pub received_at: galatea_core::Timestamp,
-    /// When its turn ended.
+    /// Time of its turn's end.
     pub finished_at: Option<galatea_core::Timestamp>,
     /// Rules of the gate and steps of the turn, in order.
     pub steps: Vec<Step>,
@@ -53,7 +53,7 @@ pub struct Explanation {
     pub deliveries: Vec<ExplainedDelivery>,
 }
 
-/// Where a message stands that is not finished.
+/// Position of a message that is not finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Lane {
@@ -63,7 +63,7 @@ pub struct Lane {
     pub begun: u32,
 }
 
-/// One part of the answer.
+/// A part of the answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExplainedDelivery {
@@ -71,7 +71,7 @@ pub struct ExplainedDelivery {
     pub id: DeliveryId,
     /// Number of the part within its answer, counted from 0.
     pub part: u32,
-    /// Whether it waits, or how it ended.
+    /// Its state: it waits, or how it ended.
     pub state: OutboxState,
     /// Attempts so far; rate limits do not count.
     pub attempts: u32,

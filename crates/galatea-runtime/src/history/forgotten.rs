@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::read::Read;
 
-/// Whether a person was forgotten and has not been seen since. Forgetting leaves neither names nor
+/// True if a person was forgotten and has not been seen since. Forgetting leaves neither names nor
 /// metadata; what a platform reports of a person without a name has their id in the metadata.
 pub fn is_forgotten(person: &Entity) -> bool {
     person.names.is_empty() && person.metadata.is_empty()

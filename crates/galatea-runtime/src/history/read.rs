@@ -9,6 +9,6 @@ pub(super) struct Read {
     pub(super) memory: Option<Memory>,
     /// Its id in earlier versions, if that was another one and of this Room alone.
     pub(super) older: Option<MemoryId>,
-    /// Whether its Room is a direct one.
+    /// True if its Room is a direct one.
     pub(super) is_direct: bool,
 }

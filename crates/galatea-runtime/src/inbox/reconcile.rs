@@ -211,7 +211,7 @@ impl Inbox {
         InFlightRows { messages: self.in_flight.snapshot(), rooms }
     }
 
-    /// Whether this process may begin with the stored messages of a Room.
+    /// True if this process may begin with the stored messages of a Room.
     fn is_cleared(&self, item: &InboxItem) -> bool {
         match self.ownership.assignment(&item.entry.source, item.entry.memory.room_id) {
             Assignment::Partition(partition) => partition.backlog.is_cleared(),
@@ -239,7 +239,7 @@ pub(super) async fn read_lane(inbox: &Inbox, lane: &Lane<RoomId, Claimed>) {
             complete = true;
             break;
         };
-        // Those behind one that is on its way here wait for it.
+        // Rows behind one that is on its way here wait for it.
         let in_flight = if cleared { inbox.in_flight.begin(message.entry.memory.id) } else { None };
         let Some(in_flight) = in_flight else {
             complete = false;

@@ -31,7 +31,7 @@ pub(crate) struct Inbox {
     pub(super) ownership: Arc<Ownership>,
     pub(super) engine: Arc<Engine>,
     pub(super) outbox: Arc<Outbox>,
-    /// How often the store is polled.
+    /// Pause between polls of the store.
     pub(super) poll: Duration,
     /// Ends polling; turns go on.
     pub(super) stop: CancellationToken,
@@ -54,14 +54,14 @@ pub(crate) struct InboxParts {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) directory: Arc<Directory>,
-    /// Which Rooms this process answers in.
+    /// Rooms in which this process answers.
     pub(crate) ownership: Arc<Ownership>,
     pub(crate) engine: Arc<Engine>,
-    /// How accounts are reached, and the deliveries that go out before the next turn.
+    /// Routes to accounts, and the deliveries that go out before the next turn.
     pub(crate) outbox: Arc<Outbox>,
     /// Messages in lanes and turns, as the engine sees them.
     pub(crate) in_flight: InFlight<MemoryId>,
-    /// How often the store is polled.
+    /// Pause between polls of the store.
     pub(crate) poll: Duration,
     /// Lanes are among these tasks; the agent's end waits for them.
     pub(crate) tasks: TaskTracker,
@@ -72,7 +72,7 @@ pub(crate) struct InboxParts {
 }
 
 impl Inbox {
-    /// When and where the agent answers.
+    /// Conditions and places of the agent's answers.
     pub(crate) fn policies(&self) -> &Policies {
         &self.engine.policies
     }

@@ -45,7 +45,7 @@ async fn work(inbox: Arc<Inbox>, lane: Lane<RoomId, Claimed>) {
     }
 }
 
-/// One turn from its first message on; the messages taken for it are in flight until this returns.
+/// A turn from its first message on; the messages taken for it are in flight until this returns.
 /// Its steps are boxed, here and where they have steps of their own: a lane keeps the room of the
 /// largest future in it as long as it lives, and there are as many lanes as busy Rooms.
 async fn run(inbox: &Arc<Inbox>, lane: &Lane<RoomId, Claimed>, first: Claimed) {

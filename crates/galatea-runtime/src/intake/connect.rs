@@ -1,8 +1,8 @@
 //! Pure part of `ensure_connection`: ids, rows and what of them is new or changed.
 
 use galatea_core::{
-    Connection, ConnectorInfo, EntityId, EntityRef, Place, RemoteId, RoomId, RoomRef, WorldId,
-    WorldRef, WorldSync,
+    Connection, ConnectionIds, ConnectorInfo, EntityId, EntityRef, RemoteId, RoomId, RoomRef,
+    WorldId, WorldRef, WorldSync,
     store::{ConnectionChange, EntityChange, RoomChange, WorldChange},
 };
 use serde_json::{Map, Value, json};
@@ -14,7 +14,7 @@ pub(super) fn changes(
     directory: &Directory,
     info: &ConnectorInfo,
     connection: &Connection,
-) -> (Place, ConnectionChange) {
+) -> (ConnectionIds, ConnectionChange) {
     let identity = &directory.identity;
     let world = WorldId(identity.swizzle(connection.world.remote.as_str()));
     let room = room_id(directory, info, &connection.room.remote);
@@ -33,7 +33,7 @@ pub(super) fn changes(
     });
     change.participants.push((own, room));
     directory.known.retain_unknown(&mut change);
-    (Place { world, room, entity }, change)
+    (ConnectionIds { world, room, entity }, change)
 }
 
 /// A whole World; every Room gets its participants.

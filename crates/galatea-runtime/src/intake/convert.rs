@@ -1,15 +1,15 @@
 //! Pure part of intake: an event → an inbox entry or a memory.
 
 use galatea_core::{
-    Addressed, ConnectorInfo, Content, Incoming, IncomingEvent, IncomingMessage, Memory, MemoryId,
-    MemoryKind, Place, RemoteId,
+    Addressed, ConnectionIds, ConnectorInfo, Content, Incoming, IncomingEvent, IncomingMessage,
+    Memory, MemoryId, MemoryKind, RemoteId,
     store::{Envelope, InboxEntry},
 };
 use serde_json::{Map, Value, json};
 
 use crate::directory::Directory;
 
-/// What an event becomes.
+/// Result of converting an event.
 pub(super) enum Converted {
     /// A message with a turn.
     Message(Box<InboxEntry>),
@@ -19,11 +19,11 @@ pub(super) enum Converted {
     Nothing,
 }
 
-/// What an event changes in the store. Pure.
+/// Changes of the store by an event. Pure.
 pub(super) fn convert(
     directory: &Directory,
     info: &ConnectorInfo,
-    place: Place,
+    place: ConnectionIds,
     incoming: &Incoming,
 ) -> Converted {
     match &incoming.event {
@@ -66,7 +66,7 @@ pub(super) fn convert(
 fn entry_of_message(
     directory: &Directory,
     info: &ConnectorInfo,
-    place: Place,
+    place: ConnectionIds,
     incoming: &Incoming,
     message: &IncomingMessage,
 ) -> InboxEntry {
@@ -105,7 +105,7 @@ fn entry_of_message(
 pub(super) fn entry_of_edit(
     directory: &Directory,
     info: &ConnectorInfo,
-    place: Place,
+    place: ConnectionIds,
     incoming: &Incoming,
     remote: &RemoteId,
     content: &Content,
@@ -129,7 +129,7 @@ pub(super) fn entry_of_edit(
 fn entry_of_press(
     directory: &Directory,
     info: &ConnectorInfo,
-    place: Place,
+    place: ConnectionIds,
     incoming: &Incoming,
     id: &RemoteId,
     data: &str,
@@ -194,7 +194,7 @@ fn speaker(incoming: &Incoming) -> Map<String, Value> {
 
 fn memory(
     directory: &Directory,
-    place: Place,
+    place: ConnectionIds,
     id: MemoryId,
     kind: MemoryKind,
     content: Content,

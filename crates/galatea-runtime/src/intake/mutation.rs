@@ -2,7 +2,7 @@
 //! move. They are part of the batch's commit; caches and events follow once it is durable.
 
 use galatea_core::{
-    ConnectorInfo, Event, EventBus, IncomingEvent, MemoryId, OwnStatus, Place, RemoteId,
+    ConnectionIds, ConnectorInfo, Event, EventBus, IncomingEvent, MemoryId, OwnStatus, RemoteId,
     store::Mutation,
 };
 
@@ -13,7 +13,7 @@ use crate::directory::Directory;
 pub(super) fn mutation(
     directory: &Directory,
     info: &ConnectorInfo,
-    place: Place,
+    place: ConnectionIds,
     event: &IncomingEvent,
 ) -> Option<Mutation> {
     let id = directory.identity.id();
@@ -51,7 +51,7 @@ pub(super) fn mutation(
 pub(super) fn applied(
     directory: &Directory,
     events: &EventBus,
-    place: Place,
+    place: ConnectionIds,
     mutation: Mutation,
     changed: bool,
 ) {
@@ -90,7 +90,7 @@ pub(super) fn publish_event(
     directory: &Directory,
     events: &EventBus,
     info: &ConnectorInfo,
-    place: Place,
+    place: ConnectionIds,
     event: &IncomingEvent,
 ) {
     let id = directory.identity.id();

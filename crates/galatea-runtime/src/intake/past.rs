@@ -26,7 +26,7 @@ pub(crate) fn info(source: Source, account: Account) -> ConnectorInfo {
     ConnectorInfo { source, account, capabilities }
 }
 
-/// What is new or changed of the message's place and speaker, and its memory. `None` for an event
+/// New or changed place and speaker of the message, and its memory. `None` for an event
 /// that is not a message.
 pub(crate) fn convert(
     directory: &Directory,

@@ -1,4 +1,4 @@
-//! One outbox row in memory, on its way.
+//! An outbox row in memory, on its way.
 
 use galatea_core::{
     Clock, Delivery, DeliveryId,
@@ -9,18 +9,18 @@ use std::time::Duration;
 
 use crate::{in_flight::InFlightGuard, ownership::LeaseGuard};
 
-/// One outbox row in memory.
+/// An outbox row in memory.
 #[derive(Debug)]
 pub(super) struct Job {
     /// The call to make.
     pub(super) delivery: Delivery,
-    /// How far it has come.
+    /// State of its delivery.
     pub(super) part: Part,
     /// Held until its end is stored.
     pub(super) in_flight: Option<InFlightGuard<DeliveryId>>,
     /// Sent only while this process holds the account.
     pub(super) lease: LeaseGuard,
-    /// How far the clock was ahead when its times were set.
+    /// Lead of the clock when its times were set.
     pub(super) ahead: Duration,
     /// It was read while another lane or process may have ended it: its row is read again before it
     /// is sent.

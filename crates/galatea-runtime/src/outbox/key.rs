@@ -1,4 +1,4 @@
-//! What a platform recognises a repeated delivery by.
+//! Mark by which a platform recognises a repeated delivery.
 
 use galatea_core::DeliveryId;
 

@@ -19,7 +19,7 @@ mod unserved;
 mod worker;
 
 pub(crate) use outbound::ThroughOutbox;
-pub(crate) use rate_gate::Place;
+pub(crate) use rate_gate::CallTarget;
 pub(crate) use route::Route;
 pub use state::LongWait;
 pub(crate) use state::{Outbox, OutboxParts};

@@ -2,7 +2,7 @@
 
 use super::{route::Route, state::Outbox};
 
-/// Where an account's pause is kept until it is over.
+/// Key under which an account's pause is kept until it is over.
 fn pause_key(route: &Route) -> String {
     format!("pause:{}:{}", route.info.source, route.info.account)
 }

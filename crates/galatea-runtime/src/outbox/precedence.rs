@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use super::{job::Job, state::Outbox};
 use crate::lanes::Lane;
 
-/// What a change or a reaction is worth less than: something to be said, behind it in its lane.
+/// Order in which a change or a reaction gives way to something to be said, behind it in its lane.
 pub(super) fn stands_back(outbox: &Outbox, lane: &Lane<RoomId, Job>, job: &Job) -> bool {
     let weight = |job: &Job| priority(outbox, &job.delivery);
     weight(job) > Priority::Answer

@@ -56,8 +56,8 @@ impl Pauses {
         *own = if own.left(now).is_some() { until.later(*own) } else { until };
     }
 
-    /// When a call of this weight may go out: after its own pause, and a while after those of more
-    /// weight.
+    /// Time at which a call of this weight may go out: after its own pause, and a while after those
+    /// of more weight.
     fn until(self, priority: Priority, now: Timestamp) -> Timestamp {
         let all = [
             (Priority::Answer, self.answers),
@@ -76,9 +76,9 @@ impl Pauses {
     }
 }
 
-/// Where a call goes.
+/// Target of a call.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct CallTarget {
     pub(crate) room: RoomId,
     /// Its World; none when it is unknown, or when no World has to wait.
     pub(crate) world: Option<WorldId>,
@@ -136,7 +136,12 @@ fn extend<K: Hash + Eq + Send + Sync + 'static>(
 
 impl RateGate {
     /// Lets a call through or says how long it has to wait.
-    pub(crate) fn admit(&self, place: Place, priority: Priority, now: Timestamp) -> Result<()> {
+    pub(crate) fn admit(
+        &self,
+        place: CallTarget,
+        priority: Priority,
+        now: Timestamp,
+    ) -> Result<()> {
         let account = self.lock().until(priority, now);
         // A press or a command is answered by a way of its own, which a busy Room or World does not
         // block.
@@ -162,7 +167,7 @@ impl RateGate {
         share.check().map_err(|_| wait("others go first", HEAD_START))
     }
 
-    /// Whether a World has to wait: only then a call's World matters.
+    /// True if a World has to wait: only then a call's World matters.
     pub(crate) fn is_world_waiting(&self, now: Timestamp) -> bool {
         self.worlds_wait.lock().left(now).is_some()
     }
@@ -170,7 +175,7 @@ impl RateGate {
     /// Remembers what the platform said. A limit of an unknown World binds the Room.
     pub(crate) fn learn<T>(
         &self,
-        place: Place,
+        place: CallTarget,
         priority: Priority,
         outcome: &Result<T>,
         now: Timestamp,
@@ -204,7 +209,7 @@ impl RateGate {
         }
     }
 
-    /// How long some answers still have to wait; none when none has to.
+    /// Remaining wait of some answers; none when none has to.
     pub(crate) fn longest_wait(&self, now: Timestamp) -> Option<Duration> {
         self.answers_wait.lock().left(now)
     }
@@ -260,8 +265,11 @@ mod tests {
         [Priority::Answer, Priority::Callback, Priority::Change, Priority::Typing];
 
     /// A Room in a World of ten: Rooms 10 to 19 are in the first one.
-    fn room(n: u128) -> Place {
-        Place { room: RoomId(Uuid::from_u128(n)), world: Some(WorldId(Uuid::from_u128(n / 10))) }
+    fn room(n: u128) -> CallTarget {
+        CallTarget {
+            room: RoomId(Uuid::from_u128(n)),
+            world: Some(WorldId(Uuid::from_u128(n / 10))),
+        }
     }
 
     fn flood(seconds: u64, reach: Reach) -> Result<()> {
@@ -334,7 +342,7 @@ mod tests {
 
     #[test]
     fn a_worlds_limit_binds_the_room_when_its_world_is_unknown() {
-        let (gate, stranger) = (RateGate::default(), Place { world: None, ..room(11) });
+        let (gate, stranger) = (RateGate::default(), CallTarget { world: None, ..room(11) });
         gate.learn(stranger, Priority::Answer, &flood(60, Reach::World), Timestamp(0));
         assert_eq!(waits(&gate, 11, 0)[0], 60_000);
         assert_eq!(waits(&gate, 12, 0)[0], 0);

@@ -23,7 +23,7 @@ const FRESH: Duration = SETTLE_TIME.checked_div(2).unwrap();
 /// [`SETTLE_TIME`] from its own present on ([`galatea_core::protocol::Part::by`]).
 const AHEAD: Duration = Duration::from_secs(300);
 
-/// When a part was last stored as about to be sent.
+/// Time at which a part was last stored as about to be sent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SendIntent(Timestamp);
 

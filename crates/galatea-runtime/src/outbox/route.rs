@@ -1,4 +1,4 @@
-//! How to reach one account.
+//! Route to one account.
 
 use dashmap::DashMap;
 use galatea_core::{Account, Clock, ConnectorInfo, EventBus, SendHandler, Source};
@@ -10,8 +10,8 @@ use crate::{
     ownership::{LeaseGuard, WeakLease},
 };
 
-/// One account's rows of the last run, which go before new ones: first those to be sent, then those
-/// to be answered.
+/// Rows of one account of the last run, which go before new ones: first those to be sent, then
+/// those to be answered.
 #[derive(Debug, Default)]
 pub(crate) struct AccountBacklog {
     /// Deliveries that were committed before.
@@ -23,7 +23,7 @@ pub(crate) struct AccountBacklog {
     pub(super) polling: tokio::sync::Mutex<()>,
 }
 
-/// How to reach one account: its handler and the layers around it.
+/// Route to one account: its handler and the layers around it.
 pub(crate) struct Route {
     pub(crate) info: ConnectorInfo,
     /// The connector's outbound side, for questions that need no call.
@@ -47,7 +47,7 @@ impl Route {
         self.lease.is_none() || self.backlog.sends.is_cleared()
     }
 
-    /// Whether this process sends through it.
+    /// True if this process sends through it.
     pub(crate) fn is_connected(&self) -> bool {
         self.lease.is_some()
     }
@@ -111,7 +111,7 @@ impl Routes {
         self.insert(info, handler, Arc::default(), None, true);
     }
 
-    /// As [`Self::encode_only`], for an account whose login this process does not have.
+    /// Like [`Self::encode_only`], for an account whose login this process does not have.
     pub(crate) fn encode_without_login(&self, info: &ConnectorInfo, handler: Arc<dyn SendHandler>) {
         self.insert(info, handler, Arc::default(), None, false);
     }

@@ -19,8 +19,8 @@ use super::{
 };
 use crate::lanes::Lane;
 
-/// How far a job came.
-pub(super) enum Outcome {
+/// Result of a job.
+pub(super) enum SendOutcome {
     /// It has ended, as this on the platform. False when it is given up: what follows it would make
     /// no sense without it.
     Ended { follows: bool, remote: Option<RemoteId> },
@@ -34,13 +34,13 @@ pub(super) async fn deliver(
     outbox: &Outbox,
     lane: &Lane<RoomId, Job>,
     job: Job,
-) -> Option<Outcome> {
+) -> Option<SendOutcome> {
     let Some(route) =
         outbox.routes.any(&job.delivery.address.source, &job.delivery.address.account)
     else {
         // Stays pending in the store; sent once its connector registers.
         tracing::info!(delivery = %job.delivery.id, source = %job.delivery.address.source, "no connector for this delivery; it waits in the store");
-        return Some(Outcome::Ended { follows: true, remote: None });
+        return Some(SendOutcome::Ended { follows: true, remote: None });
     };
     let lease = job.lease.clone();
     let mut sending = Sending::new(outbox, &route, job);
@@ -52,7 +52,7 @@ pub(super) async fn deliver(
                     () = sending.sleep(until) => {}
                     () = lease.closed() => return None,
                     () = overtaken(outbox, lane, &sending.job) => {
-                        return Some(Outcome::StoodBack(Box::new(sending.job)));
+                        return Some(SendOutcome::StoodBack(Box::new(sending.job)));
                     }
                 }
                 sending.waited()
@@ -66,7 +66,7 @@ pub(super) async fn deliver(
     }
 }
 
-/// One part, as far as it has come. Each step does what the protocol asked for and reports how that
+/// A part and its state. Each step does what the protocol asked for and reports how that
 /// went; the protocol answers with the next step. None when the account is another process's.
 struct Sending<'a> {
     outbox: &'a Outbox,
@@ -74,9 +74,9 @@ struct Sending<'a> {
     rules: Rules,
     job: Job,
     intent: SendIntent,
-    /// When the protocol last heard something; waits are counted from it.
+    /// Time at which the protocol last heard something; waits are counted from it.
     heard: Timestamp,
-    /// What the platform said of the message that arrived.
+    /// Answer of the platform about the message that arrived.
     receipt: Option<Receipt>,
     /// Read-back found it there.
     found_there: bool,
@@ -99,7 +99,7 @@ impl<'a> Sending<'a> {
         }
     }
 
-    /// What to do next, after something happened.
+    /// Next step after an event.
     fn hear(&mut self, event: &DeliveryEvent<'_>) -> Effect {
         self.heard = self.outbox.clock.now();
         let job = &mut self.job;
@@ -184,16 +184,16 @@ impl<'a> Sending<'a> {
     }
 
     /// Stores how it ended.
-    async fn end(self, state: OutboxState, why: End) -> Outcome {
+    async fn end(self, state: OutboxState, why: End) -> SendOutcome {
         if state == OutboxState::Sent {
             let receipt = self.receipt.unwrap_or_default();
             let remote = receipt.id.clone();
             store_sent(self.outbox, self.job, receipt, self.found_there).await;
-            return Outcome::Ended { follows: true, remote };
+            return SendOutcome::Ended { follows: true, remote };
         }
         store_end(self.outbox, self.job, state, &reason(why, self.failure)).await;
-        // What may have arrived lets the others follow.
-        Outcome::Ended { follows: state == OutboxState::Ambiguous, remote: None }
+        // A part that may have arrived lets the others follow.
+        SendOutcome::Ended { follows: state == OutboxState::Ambiguous, remote: None }
     }
 }
 

@@ -8,9 +8,9 @@ use crate::in_flight::InFlightGuard;
 
 /// Takes outcomes, and stores them in the order in which it gets them.
 #[derive(Clone)]
-pub(crate) struct Settler(mpsc::Sender<Order>);
+pub(crate) struct Settler(mpsc::Sender<SettleOrder>);
 
-struct Order {
+struct SettleOrder {
     settlement: Option<Settlement>,
     stored: Option<oneshot::Sender<bool>>,
     in_flight: Option<InFlightGuard<DeliveryId>>,
@@ -28,7 +28,7 @@ impl Settler {
         // The receiving task lives as long as any sender.
         let _ = self
             .0
-            .send(Order { settlement: Some(settlement), stored: None, in_flight: None })
+            .send(SettleOrder { settlement: Some(settlement), stored: None, in_flight: None })
             .await;
     }
 
@@ -38,7 +38,10 @@ impl Settler {
         settlement: Settlement,
         in_flight: Option<InFlightGuard<DeliveryId>>,
     ) {
-        let _ = self.0.send(Order { settlement: Some(settlement), stored: None, in_flight }).await;
+        let _ = self
+            .0
+            .send(SettleOrder { settlement: Some(settlement), stored: None, in_flight })
+            .await;
     }
 
     /// Hands over a change of state and waits until it is durable. It cannot overtake what was
@@ -54,8 +57,11 @@ impl Settler {
 
     async fn wait(&self, settlement: Option<Settlement>) -> bool {
         let (stored, done) = oneshot::channel();
-        let handed_over =
-            self.0.send(Order { settlement, stored: Some(stored), in_flight: None }).await.is_ok();
+        let handed_over = self
+            .0
+            .send(SettleOrder { settlement, stored: Some(stored), in_flight: None })
+            .await
+            .is_ok();
         handed_over && done.await.unwrap_or(false)
     }
 }
@@ -70,7 +76,11 @@ pub(crate) fn settler(
     (Settler(sender), write(store, clock, receiver))
 }
 
-async fn write(store: Arc<dyn Store>, clock: Arc<dyn Clock>, mut receiver: mpsc::Receiver<Order>) {
+async fn write(
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    mut receiver: mpsc::Receiver<SettleOrder>,
+) {
     let mut group = Vec::with_capacity(GROUP);
     while receiver.recv_many(&mut group, GROUP).await > 0 {
         let (mut settlements, mut waiting, mut guards) =
@@ -88,7 +98,7 @@ async fn write(store: Arc<dyn Store>, clock: Arc<dyn Clock>, mut receiver: mpsc:
             if settlements.is_empty() {
                 break Vec::new();
             }
-            // What was sent must not be forgotten: keep trying while the disk is full or the
+            // A sent part must not be forgotten: keep trying while the disk is full or the
             // database away.
             match store.settle(settlements.clone()).await {
                 Ok(refused) => break refused,

@@ -12,7 +12,7 @@ use galatea_core::{
 };
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use super::rate_gate::{Place, RateGate};
+use super::rate_gate::{CallTarget, RateGate};
 use crate::directory::Directory;
 
 /// Longest time of one attempt: above every connector's own HTTP timeouts (15 to 25 s, two minutes
@@ -26,7 +26,7 @@ const LIMITS: BreakerLimits = BreakerLimits {
     probe: ATTEMPT.saturating_add(Duration::from_secs(15)),
 };
 
-/// Which World a Room is in.
+/// World of a Room.
 #[derive(Clone)]
 pub(super) struct Worlds {
     /// Knows the Worlds of Rooms in use.
@@ -39,7 +39,7 @@ pub(super) struct Worlds {
 const LOOK_UP: Duration = Duration::from_secs(2);
 
 impl Worlds {
-    /// None when the Room is not stored. A failure counts as that: the platform then refuses one
+    /// Absent when the Room is not stored. A failure counts as that: the platform then refuses one
     /// more call.
     async fn of(&self, room: RoomId) -> Option<WorldId> {
         let found = self.directory.rooms.world(&*self.store, room);
@@ -94,12 +94,12 @@ impl Stack {
         Self { handler, gate, worlds, breaker, clock }
     }
 
-    /// How its breaker stands.
+    /// State of its breaker.
     pub(crate) fn breaker(&self) -> BreakerState {
         self.breaker.state()
     }
 
-    /// One attempt, unless the permit is withdrawn first.
+    /// Makes one attempt, unless the permit is withdrawn first.
     pub(crate) async fn send(
         &self,
         delivery: &Delivery,
@@ -187,7 +187,7 @@ impl Stack {
         outcome
     }
 
-    /// Whether the platform lets a person say something in a place; not asked while the platform is
+    /// Asks if the platform lets a person say something in a place; not asked while the platform is
     /// known to be away.
     pub(crate) async fn may_speak(&self, address: &Address, person: &RemoteId) -> Result<Speak> {
         if self.breaker.state().phase != Phase::Closed {
@@ -211,7 +211,7 @@ impl Stack {
     async fn admit(&self, room: RoomId, priority: Priority) -> Result<()> {
         let waiting = self.gate.is_world_waiting(self.clock.now());
         let world = if waiting { self.worlds.of(room).await } else { None };
-        self.gate.admit(Place { room, world }, priority, self.clock.now())
+        self.gate.admit(CallTarget { room, world }, priority, self.clock.now())
     }
 
     async fn learn<T>(
@@ -223,7 +223,7 @@ impl Stack {
     ) {
         let reach = outcome.as_ref().err().map(Error::reach);
         let world = if reach == Some(Reach::World) { self.worlds.of(room).await } else { None };
-        self.gate.learn(Place { room, world }, priority, outcome, now);
+        self.gate.learn(CallTarget { room, world }, priority, outcome, now);
     }
 
     /// The gate, which outlives a connector that restarts.
@@ -240,7 +240,7 @@ fn settle<T>(permit: Permit<'_>, outcome: &Result<T>, started: Timestamp, now: T
     permit.settle(call, now, rand::random());
 }
 
-/// What a failure says about the platform's health. Refusals of one message say nothing; 429 is the
+/// Meaning of a failure for the platform's health. Refusals of one message say nothing; 429 is the
 /// limiter's.
 fn outcome_of(error: &Error) -> Call {
     match error.kind() {

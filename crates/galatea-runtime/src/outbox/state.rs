@@ -19,7 +19,7 @@ use crate::{directory::Directory, in_flight::InFlight, lanes::Lanes, ownership::
 
 /// The outbox of one agent.
 pub(crate) struct Outbox {
-    /// How to reach each account.
+    /// Route to each account.
     pub(crate) routes: Routes,
     pub(super) view: Arc<AgentView>,
     pub(super) store: Arc<dyn Store>,
@@ -41,9 +41,9 @@ pub(crate) struct OutboxParts {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) events: EventBus,
     pub(crate) directory: Arc<Directory>,
-    /// Which accounts this process sends through.
+    /// Accounts that this process sends through.
     pub(crate) ownership: Arc<Ownership>,
-    /// How long an answer may wait before it expires.
+    /// Time that an answer may wait before it expires.
     pub(crate) answer_ttl: Duration,
     /// A send of unknown outcome is repeated when the platform cannot tell.
     pub(crate) resend_unsure: bool,
@@ -127,12 +127,12 @@ pub struct LongWait {
     pub source: Source,
     /// The account there.
     pub account: Account,
-    /// When the wait is over.
+    /// End of the wait.
     pub until: Timestamp,
 }
 
 impl Outbox {
-    /// How long an answer may wait.
+    /// Time that an answer may wait.
     pub(crate) fn answer_ttl(&self) -> Duration {
         self.answer_ttl
     }

@@ -11,12 +11,12 @@ use std::{sync::Arc, time::Duration};
 use super::{job::Job, key::idempotency_key, route::Route, state::Outbox};
 use crate::{in_flight::InFlightGuard, ownership::LeaseGuard};
 
-/// When rows were made, by a clock that may be set forward before they are sent.
+/// Time at which rows were made, by a clock that may be set forward before they are sent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stamp {
     /// The time.
     pub(crate) at: Timestamp,
-    /// How far the clock was ahead.
+    /// Lead of the clock.
     pub(crate) ahead: Duration,
 }
 

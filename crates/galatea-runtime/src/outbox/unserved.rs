@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::state::Outbox;
 
-/// How long after its end a part is left to a process that does have the account, and whose clock may
-/// differ.
+/// Time after its end for which a part is left to a process that does have the account, and whose
+/// clock may differ.
 const GRACE: Duration = Duration::from_secs(60);
 
 impl Outbox {

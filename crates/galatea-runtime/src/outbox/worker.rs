@@ -8,7 +8,7 @@ use super::{
     precedence::stands_back,
     reconcile::{PAUSE, is_still_open, read_lane, release},
     report::store_end,
-    send::{Outcome, deliver},
+    send::{SendOutcome, deliver},
     state::{Outbox, OutboxParts},
 };
 use crate::lanes::{Lane, Taken};
@@ -25,7 +25,7 @@ async fn work(outbox: Arc<Outbox>, lane: Lane<RoomId, Job>) {
     let mut before: Option<Before> = None;
     loop {
         match lane.take() {
-            // What is marked already was about to be sent; the next holder would have to find out
+            // A marked row was about to be sent; the next holder would have to find out
             // whether it was.
             Taken::Item(job)
                 if !job.lease.is_held() || !(job.lease.is_open() || job.part.marked) =>
@@ -67,8 +67,8 @@ async fn work(outbox: Arc<Outbox>, lane: Lane<RoomId, Job>) {
                     continue;
                 } else {
                     match Box::pin(deliver(&outbox, &lane, job)).await {
-                        Some(Outcome::Ended { follows, remote }) => (follows, remote),
-                        Some(Outcome::StoodBack(job)) => {
+                        Some(SendOutcome::Ended { follows, remote }) => (follows, remote),
+                        Some(SendOutcome::StoodBack(job)) => {
                             lane.put_last(*job);
                             continue;
                         }
@@ -88,14 +88,14 @@ async fn work(outbox: Arc<Outbox>, lane: Lane<RoomId, Job>) {
     }
 }
 
-/// What became of the parts before, while this lane lives.
+/// Outcome of the parts before, while this lane lives.
 struct Before {
     turn: TurnId,
     broken: bool,
     remote: Option<RemoteId>,
 }
 
-/// What became of the earlier parts of the same answer, in the same Room, before this lane began
+/// Outcome of the earlier parts of the same answer, in the same Room, before this lane began
 /// (after a restart): whether one was given up, and as what the last one arrived. None when the
 /// part is another process's before that is known.
 async fn went_before(outbox: &Outbox, job: &Job) -> Option<(bool, Option<RemoteId>)> {

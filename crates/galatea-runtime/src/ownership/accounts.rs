@@ -23,7 +23,7 @@ impl Keeper {
         let mut all = by_rarity(agent.accounts().into_iter().map(|(source, account)| {
             let part = Partition::account(&source, id, &account);
             let able = alive.get(&Group::account(&part)).copied().unwrap_or(1).max(1);
-            Login { source, account, part, able }
+            AccountLogin { source, account, part, able }
         }));
         let mut mine = ownership.accounts();
         let place = |login: &(Source, Account)| all.iter().position(|one| one.is(login));
@@ -37,13 +37,14 @@ impl Keeper {
             }
             return Ok(());
         }
-        let is_mine = |login: &Login| mine.iter().any(|(held, _)| login.is(held));
+        let is_mine = |login: &AccountLogin| mine.iter().any(|(held, _)| login.is(held));
         let mut most = share;
         if mine.len() == share {
             for login in all.iter().filter(|login| !is_mine(login)) {
                 agent.connected_elsewhere(&login.source, &login.account);
             }
-            // One that no process holds is taken in place of one that more processes can connect.
+            // An account that no process holds is taken in place of one that more processes can
+            // connect.
             let commonest = mine.iter().filter_map(|(held, _)| place(held)).max();
             all.retain({
                 let able = commonest.and_then(|at| all.get(at)).map_or(0, |login| login.able);
@@ -56,7 +57,7 @@ impl Keeper {
             }
             most = share + 1;
         } else if ownership.is_shared() {
-            // One after another where there are others, so that several agents spread.
+            // Takes them one after another where there are others, so that several agents spread.
             most = mine.len() + 1;
         }
         let parts: Vec<Partition> = all.iter().map(|login| login.part.clone()).collect();
@@ -70,7 +71,7 @@ impl Keeper {
                 continue;
             }
             let lease = self.begin(lease);
-            let Login { source, account, .. } = login;
+            let AccountLogin { source, account, .. } = login;
             ownership.take_account(source.clone(), account.clone(), lease.clone());
             Arc::clone(agent).connect(source, account, lease);
         }
@@ -79,23 +80,23 @@ impl Keeper {
 }
 
 /// An account whose login this process has.
-struct Login {
+struct AccountLogin {
     source: Source,
     account: Account,
     part: Partition,
-    /// How many live processes can connect it.
+    /// Number of live processes that can connect it.
     able: usize,
 }
 
-impl Login {
+impl AccountLogin {
     fn is(&self, (source, account): &(Source, Account)) -> bool {
         self.source == *source && self.account == *account
     }
 }
 
 /// The accounts that the fewest processes can connect go first, the others in their order.
-fn by_rarity(logins: impl Iterator<Item = Login>) -> Vec<Login> {
-    let mut all: Vec<Login> = logins.collect();
+fn by_rarity(logins: impl Iterator<Item = AccountLogin>) -> Vec<AccountLogin> {
+    let mut all: Vec<AccountLogin> = logins.collect();
     all.sort_by_key(|login| login.able);
     all
 }

@@ -1,4 +1,4 @@
-//! Which accounts and which partitions of its Rooms an agent serves in this process.
+//! Accounts and partitions of its Rooms an agent serves in this process.
 
 use dashmap::DashMap;
 use galatea_core::{
@@ -12,10 +12,10 @@ use tokio::sync::watch;
 use super::LeaseGuard;
 use crate::backlog::Backlog;
 
-/// One of the 64 partitions of an agent's Rooms, leased by this process.
+/// A partition (of 64) of an agent's Rooms, leased by this process.
 #[derive(Debug)]
 pub(crate) struct RoomPartition {
-    /// Which of the fixed number of partitions it is, counted from 0.
+    /// Number of the partition, counted from 0.
     pub(crate) number: u16,
     /// Held while it is this process's.
     pub(crate) lease: LeaseGuard,
@@ -23,7 +23,7 @@ pub(crate) struct RoomPartition {
     pub(crate) backlog: Backlog,
 }
 
-/// Which process works on a message.
+/// Decides which process works on a message.
 pub(crate) enum Assignment {
     /// This process; no other one can.
     Exclusive,
@@ -53,7 +53,7 @@ impl Ownership {
         Self { leased: RwLock::new(leased), accounts, rooms, shared, hints }
     }
 
-    /// Whether processes take turns with this platform.
+    /// True if processes take turns with this platform.
     pub(crate) fn is_leased(&self, source: &Source) -> bool {
         self.leased.read().contains(source)
     }
@@ -70,7 +70,7 @@ impl Ownership {
         self.leased.read().iter().cloned().collect()
     }
 
-    /// Whether other processes share this agent's work.
+    /// True if other processes share this agent's work.
     pub(crate) fn is_shared(&self) -> bool {
         *self.shared.borrow()
     }
@@ -108,7 +108,7 @@ impl Ownership {
         self.accounts.remove_if(&(source.clone(), account.clone()), |_, held| held.is(lease));
     }
 
-    /// Which process works on a message of this Room.
+    /// Lease under which a message of this Room is worked on.
     pub(crate) fn assignment(&self, source: &Source, room: RoomId) -> Assignment {
         if !self.is_leased(source) {
             return Assignment::Exclusive;

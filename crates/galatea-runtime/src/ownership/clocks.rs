@@ -13,7 +13,7 @@ const PROMPT: Duration = Duration::from_secs(1);
 /// A machine's clock that moved so far against its steady one was set.
 const SET_MILLIS: i64 = 500;
 
-/// When clocks were compared last.
+/// Time of the last comparison of clocks.
 #[derive(Debug, Default)]
 pub(super) struct Compared(Option<(Duration, i64)>);
 

@@ -17,10 +17,10 @@ use super::{ClusterOptions, Poller};
 
 /// Events read or written at once.
 const AT_ONCE: usize = 500;
-/// How long events are gathered before they are written.
+/// Time for which events are gathered before they are written.
 const GATHER: Duration = Duration::from_millis(100);
-/// The same while no other process listens. At a pace of 1,000 turns a second the bus, which keeps 1,024
-/// events, gets some 60 meanwhile.
+/// Time for which they are gathered while no other process listens. At a pace of 1,000 turns a
+/// second the bus, which keeps 1,024 events, gets some 60 meanwhile.
 const UNHEARD: Duration = Duration::from_millis(10);
 /// Between two looks for events where others tell of them.
 const SELDOM: Duration = Duration::from_secs(1);

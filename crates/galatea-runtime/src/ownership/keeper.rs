@@ -20,10 +20,10 @@ use super::{
     steady::steady,
 };
 
-/// How long a heartbeat waits for what accounts are: a sixth of a lease.
+/// Time that a heartbeat waits for what accounts are: a sixth of a lease.
 const EXCHANGE: Duration = Duration::from_secs(1);
 
-/// One process among those that share a store.
+/// A process among those that share a store.
 pub(crate) struct Keeper {
     pub(super) store: Arc<dyn Store>,
     pub(super) options: ClusterOptions,
@@ -31,17 +31,17 @@ pub(crate) struct Keeper {
     begun: Vec<Begun>,
     /// Notified when this process has something to release or to announce.
     nudge: Arc<Notify>,
-    /// What others were seen to do.
+    /// Observed state of the others.
     seen: String,
     /// Until the first lease of a process ends that sends no more heartbeats.
     next_end: Option<Duration>,
-    /// When this machine's clock was compared with the store's.
+    /// Time at which this machine's clock was compared with the store's.
     compared: Compared,
     peers: Peers,
     known: KnownAccounts,
-    /// What this process last published about its work.
+    /// Last publication about the work of this process.
     said: Vec<Group>,
-    /// How many processes were alive in each group at the last heartbeat; none before the first.
+    /// Number of processes alive in each group at the last heartbeat; none before the first.
     alive: Option<Alive>,
     /// Another process listens to what happens here.
     heard: Arc<std::sync::atomic::AtomicBool>,
@@ -127,7 +127,8 @@ impl Keeper {
         self.options.hints.notify(Hint::Members);
     }
 
-    /// One tick. Whatever the database does meanwhile: when the term is over, everything stops.
+    /// Runs one tick. Whatever the database does meanwhile: when the term is over, everything
+    /// stops.
     async fn watched(&mut self, agents: &[Arc<dyn SharedAgent>], why: Why) -> Result<()> {
         let term = Arc::clone(&self.term);
         let tick = self.reconcile(agents, why);
@@ -303,7 +304,7 @@ impl Keeper {
         guard
     }
 
-    /// Whether something of an earlier lease still goes on.
+    /// True if something of an earlier lease still goes on.
     pub(super) fn is_going_on(&self, part: &Partition) -> bool {
         self.begun.iter().any(|begun| begun.part == *part)
     }

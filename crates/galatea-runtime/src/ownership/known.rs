@@ -1,5 +1,5 @@
-//! What the store knows of an agent's accounts. A process that has a login says what the account
-//! is; a process without it reads that, and answers for the account all the same.
+//! Exchanges with the store what is known of an agent's accounts. A process that has a login says
+//! what the account is; a process without it reads that, and answers for the account all the same.
 
 use galatea_core::{
     AgentId, Error, ErrorKind, KnownAccount, Result, Store, Timestamp,
@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::SharedAgent;
 
-/// How many are alive in each group.
+/// Number of processes alive in each group.
 pub(super) type Alive = BTreeMap<Group, usize>;
 
 /// Key of the accounts among an agent's small values.
@@ -20,7 +20,7 @@ const EVERY: u32 = 10;
 /// Processes that change the value at the same moment try again so many times.
 const TRIES: u32 = 20;
 
-/// What this process said and read of accounts.
+/// Accounts as this process said and read them.
 #[derive(Debug, Default)]
 pub(super) struct KnownAccounts {
     said: BTreeMap<AgentId, Vec<KnownAccount>>,
@@ -109,7 +109,7 @@ fn merged(stored: Option<&Value>, own: &[KnownAccount]) -> Value {
     Value::Object(all)
 }
 
-/// Whether a process can answer for every account of an agent that a live process can connect. An
+/// True if a process can answer for every account of an agent that a live process can connect. An
 /// account that no live process can connect brings no messages: it keeps no Rooms from a process
 /// that could answer in them. Before anything is known of others, every account counts.
 fn is_able(unserved: &[Partition], alive: Option<&Alive>) -> bool {
@@ -124,8 +124,8 @@ pub(super) fn answering(agent: AgentId, unserved: &[Partition], alive: Option<&A
     if is_able(unserved, alive) { Group::rooms(agent) } else { Group::some_rooms(agent) }
 }
 
-/// How many processes share an agent's Rooms with this one; none if this one leaves them to those
-/// that can answer for every account.
+/// Number of processes that share an agent's Rooms with this one; none if this one leaves them to
+/// those that can answer for every account.
 pub(super) fn answering_with(agent: AgentId, unserved: &[Partition], alive: &Alive) -> usize {
     let count = |group: &Group| alive.get(group).copied().unwrap_or(0);
     let (able, some) = (count(&Group::rooms(agent)), count(&Group::some_rooms(agent)));

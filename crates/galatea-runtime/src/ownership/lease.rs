@@ -32,7 +32,7 @@ impl LeaseTerm {
     pub(super) fn extend(&self, asked: Duration, ttl: Duration) {
         *self.0.lock() = asked.saturating_add(ttl);
     }
-    /// What is left of it; none when it is over.
+    /// Time left; none when it is over.
     pub(super) fn left(&self) -> Option<Duration> {
         let until = *self.0.lock();
         until.checked_sub(steady()).filter(|left| !left.is_zero())
@@ -87,12 +87,12 @@ impl LeaseGuard {
         self.0.as_ref().map(|held| held.fence.clone())
     }
 
-    /// Whether something may be done under it now.
+    /// True if something may be done under it now.
     pub(crate) fn is_held(&self) -> bool {
         self.0.as_ref().is_none_or(|held| !held.lost.is_cancelled() && held.term.left().is_some())
     }
 
-    /// Whether something new may be begun under it.
+    /// True if something new may be begun under it.
     pub(crate) fn is_open(&self) -> bool {
         self.is_held() && self.0.as_ref().is_none_or(|held| !held.closing.is_cancelled())
     }
@@ -133,7 +133,7 @@ impl LeaseGuard {
         }
     }
 
-    /// The same for a connector: whether something may go out now.
+    /// Permit of a connector to send something now.
     pub(crate) fn send_permit(&self) -> SendPermit {
         if self.0.is_none() {
             return SendPermit::always();
@@ -153,12 +153,12 @@ impl LeaseGuard {
         self.run(step).await.flatten()
     }
 
-    /// Whether it was not lost; its term may be over.
+    /// True if it was not lost; its term may be over.
     pub(super) fn is_live(&self) -> bool {
         self.0.as_ref().is_none_or(|held| !held.lost.is_cancelled())
     }
 
-    /// Whether both are the same.
+    /// True if both are the same.
     pub(crate) fn is(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (Some(a), Some(b)) => Arc::ptr_eq(a, b),
@@ -167,7 +167,7 @@ impl LeaseGuard {
         }
     }
 
-    /// Whether it is of this lease.
+    /// True if it is of this lease.
     pub(super) fn is_of(&self, lease: &Lease) -> bool {
         self.0.as_ref().is_some_and(|held| held.fence.lease == *lease)
     }
@@ -188,7 +188,7 @@ impl LeaseGuard {
 pub(crate) struct WeakLease(Option<Weak<HeldLease>>);
 
 impl WeakLease {
-    /// None once the last guard is dropped.
+    /// Absent once the last guard is dropped.
     pub(crate) fn get(&self) -> Option<LeaseGuard> {
         match &self.0 {
             Some(held) => held.upgrade().map(|held| LeaseGuard(Some(held))),

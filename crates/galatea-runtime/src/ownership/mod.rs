@@ -31,30 +31,30 @@ pub(crate) use lease::{LeaseGuard, WeakLease};
 pub(crate) use poller::Poller;
 pub(crate) use shared_agent::SharedAgent;
 
-/// How a process shares a database with others.
+/// Options of a process that shares a database with others.
 #[derive(Debug, Clone)]
 pub struct ClusterOptions {
-    /// Who it is, for as long as it runs.
+    /// Identity, for as long as it runs.
     pub member: MemberId,
     /// For people: host and process.
     pub name: String,
-    /// Which work this process takes on.
+    /// Work that this process takes on.
     pub role: ProcessRole,
-    /// How long its leases last after the last heartbeat.
+    /// Time that its leases last after the last heartbeat.
     pub ttl: Duration,
     /// Between two heartbeats, and between two polls for unclaimed work.
     pub tick: Duration,
-    /// How processes wake each other for new work.
+    /// Way in which processes wake each other for new work.
     pub hints: Arc<dyn Hints>,
-    /// What the other processes read about this one.
+    /// Description of this process for the others.
     pub about: About,
-    /// How far the store's clock is from this machine's: kept current.
+    /// Distance of the store's clock from this machine's: kept current.
     pub skew: Skew,
-    /// When the store answered a heartbeat: kept current.
+    /// Time at which the store answered a heartbeat: kept current.
     pub beats: Beats,
 }
 
-/// When the store last answered a heartbeat of this process.
+/// Time at which the store last answered a heartbeat of this process.
 #[derive(Debug, Clone, Default)]
 pub struct Beats(Arc<Mutex<Option<Instant>>>);
 

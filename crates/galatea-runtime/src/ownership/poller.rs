@@ -1,5 +1,5 @@
-//! How often this process polls the store for rows of other processes, and what makes it poll at
-//! once.
+//! Pace at which this process polls the store for rows of other processes, and what makes it poll
+//! at once.
 
 use galatea_core::{Hint, Hints};
 use std::{sync::Arc, time::Duration};

@@ -14,7 +14,7 @@ pub(crate) trait SharedAgent: Send + Sync {
     fn ownership(&self) -> &Ownership;
     /// The logins of this process that processes take turns with.
     fn accounts(&self) -> Vec<(Source, Account)>;
-    /// The same as every process should know them.
+    /// Facts about itself in the form that every process should know.
     fn known_accounts(&self) -> Vec<KnownAccount>;
     /// The accounts that some process has the login of.
     fn learn(&self, accounts: Vec<KnownAccount>);
@@ -24,7 +24,7 @@ pub(crate) trait SharedAgent: Send + Sync {
     fn logins_needed(&self) -> Vec<Source>;
     /// It begins nothing new.
     fn is_stopping(&self) -> bool;
-    /// So many processes answer for it.
+    /// Number of processes that answer for it.
     fn answered_by(&self, processes: usize);
     /// Connects an account that this process holds now, until the lease ends.
     fn connect(self: Arc<Self>, source: &Source, account: &Account, lease: LeaseGuard);

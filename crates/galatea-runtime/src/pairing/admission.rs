@@ -23,7 +23,7 @@ pub(crate) struct Stranger<'a> {
     pub(crate) entity: EntityId,
     pub(crate) source: &'a Source,
     pub(crate) name: &'a str,
-    /// What they wrote.
+    /// Their words.
     pub(crate) text: &'a str,
 }
 

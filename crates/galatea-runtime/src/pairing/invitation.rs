@@ -20,9 +20,9 @@ const TAG: &str = "PAIRING_INVITATION";
 /// An invitation that nobody has used yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invitation {
-    /// What the friend writes to the agent, in a private message.
+    /// Code that the friend writes to the agent, in a private message.
     pub code: String,
-    /// When it ends.
+    /// End of the invitation.
     pub until: Timestamp,
 }
 

@@ -45,6 +45,11 @@ impl<'a> Names<'a> {
         self.all().any(|known| same(known, name))
     }
 
+    /// Whether `name` is an action's own name letter by letter.
+    pub(super) fn has_exact(&self, name: &str) -> bool {
+        self.all().any(|known| known == name)
+    }
+
     fn all(&self) -> impl Iterator<Item = &'a str> {
         self.0.iter().map(|docs| docs.name.as_str()).chain(ALWAYS)
     }

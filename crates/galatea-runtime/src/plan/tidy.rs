@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::{
     call_body::Call,
-    form, loose,
+    echo, form, inner, loose,
     names::{self, Names},
     repeat,
     talk::Talk,
@@ -41,7 +41,9 @@ pub(crate) fn tidy(parsed: &mut Parsed, talk: &Talk, known_actions: &[Arc<Action
         repairs.note(CALL_AS_TEXT);
         text.clear();
     }
+    text = inner::cut(&text, talk, &names, &mut repairs);
     text = voices::cut(&text, talk, &mut repairs);
+    text = echo::cut(&text, talk, &mut repairs).to_owned();
     if !talk.wants_repeats() {
         text = repeat::cut(&text, &mut repairs);
     }

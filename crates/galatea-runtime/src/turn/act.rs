@@ -5,6 +5,7 @@
 
 mod attribution;
 mod check;
+pub(crate) mod journal;
 pub(super) mod pending;
 mod reason;
 
@@ -12,8 +13,8 @@ use futures::FutureExt;
 use galatea_core::{ActionResult, AnyAction, Event, Result, Timestamp, Turn, rights::Ruling};
 use std::{panic::AssertUnwindSafe, time::Duration};
 
+use self::journal::{Journal, Recorded};
 use super::engine::Engine;
-use super::journal::{Journal, Recorded};
 use crate::{outbox::Outbox, ownership::LeaseGuard, plan::PlannedAction, registry::Extension};
 use check::{Checked, Checker, Consent};
 use pending::Request;
@@ -30,12 +31,12 @@ pub(crate) struct ActionBounds<'a> {
     pub(crate) lease: &'a LeaseGuard,
 }
 
-/// What came of a plan's actions.
+/// Result of a plan's actions.
 #[derive(Default)]
 pub(crate) struct Acted {
     /// A result for each, in order.
     pub(crate) results: Vec<ActionResult>,
-    /// What waits for the consent of the person who asked.
+    /// Actions that wait for the consent of the person who asked.
     pub(crate) requests: Vec<Request>,
     /// The rule that kept an action from being done, for `explain`; holds no message text.
     pub(crate) rulings: Vec<(Ruling, String)>,
@@ -81,7 +82,7 @@ pub(super) async fn process_confirmed(
     acting.acted
 }
 
-/// Whether an action's declared scope lets anyone in the conversation do it here, confirmed or not.
+/// True if an action's declared scope lets anyone in the conversation do it here, confirmed or not.
 pub(super) fn may_be_offered(turn: &Turn<'_>, engine: &Engine, action: &dyn AnyAction) -> bool {
     let checker = Checker::new(turn, engine, Consent::Given);
     checker.scope_of_present(action.scope(), action.has_side_effect()).ruling != Ruling::Refuse
@@ -112,7 +113,7 @@ impl<'a> Acting<'a> {
         }
     }
 
-    /// One action: checked, run, checked again.
+    /// Carries out an action: checked, run, checked again.
     async fn carry_out(
         &mut self,
         known: Option<&Extension<dyn AnyAction>>,
@@ -157,7 +158,7 @@ impl<'a> Acting<'a> {
         let before = self.checker.scope(action.scope(), action.has_side_effect());
         match before.ruling {
             Ruling::Refuse => return self.refused(planned, before),
-            // What happens while it runs cannot be taken back, so it does not run yet.
+            // Effects while it runs cannot be taken back, so it does not run yet.
             Ruling::Confirm if action.has_side_effect() => {
                 return self.ask(planned, None, before);
             }
@@ -168,7 +169,7 @@ impl<'a> Acting<'a> {
             return result;
         }
         let after = self.checker.result(&result).await;
-        // What a side effect has done is done; what it returns is kept back if the rules refuse it.
+        // Side effects cannot be undone; what it returns is kept back if the rules refuse it.
         self.settle(planned, result, before.or_worse(after), Consent::Asked)
     }
 

@@ -1,19 +1,24 @@
 //! Commits memories, outbox rows and finished inbox rows in one transaction (T2); then the rows go
 //! to the outbox.
 
+pub(crate) mod held;
+pub(crate) mod memories;
+pub(crate) mod outcome;
+pub(crate) mod parts;
+pub(crate) mod record;
+pub(crate) mod unanswered;
+
 use galatea_core::{
     Decision, Event, Memory, MemoryId, Result, RoomId, TurnId, Verdict, kill_point,
     store::{Amount, RequestedChange, TurnRecord, UsageRow},
 };
 
-use super::{
-    context::TurnContext,
-    engine::Engine,
-    message::Waiting,
+use self::{
     outcome::Outcome,
     record::{ReadyRecord, RecordBuilder, finished_rows},
     unanswered::Unanswered,
 };
+use super::{context::TurnContext, engine::Engine, message::Waiting};
 use crate::unknown_outcome;
 
 /// Commits a turn and gives its rows to the outbox. Returns the memories of the replies.
@@ -77,7 +82,7 @@ async fn store(engine: &Engine, record: TurnRecord) -> Result<()> {
         && let Err(error) =
             unknown_outcome::resolve(&*engine.store, &*engine.clock, error, turn, first).await
     {
-        // Nothing of it is stored, but it was used.
+        // Use without a stored turn.
         engine.budget.keep(usage.into_iter().map(without_answers).collect());
         return Err(error);
     }
@@ -94,7 +99,7 @@ fn apply(engine: &Engine, effects: &[RequestedChange]) {
     }
 }
 
-/// What is left of usage when its turn is not committed: the turn is made again, and counts its
+/// Rest of the usage when its turn is not committed: the turn is made again, and counts its
 /// answers then.
 fn without_answers(row: UsageRow) -> UsageRow {
     UsageRow { amount: Amount { answers: 0, ..row.amount }, ..row }

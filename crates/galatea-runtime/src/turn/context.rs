@@ -16,6 +16,12 @@ use crate::{
     outbox::Route,
 };
 
+/// The state of a turn whose providers have not run.
+const NO_STATE: &State = &State { fragments: Vec::new(), left_out: Vec::new() };
+/// The catalog of a turn that offers nothing.
+const NO_CATALOG: &Catalog =
+    &Catalog { actions: Vec::new(), providers: Vec::new(), evaluators: Vec::new() };
+
 /// A Room as turns see it.
 #[derive(Clone)]
 pub(super) struct TurnPlace {
@@ -43,18 +49,18 @@ impl TurnPlace {
     }
 }
 
-/// One turn: the message, those answered together with it, where, and how to reach it.
+/// A turn: the message, those answered together with it, where, and how to reach it.
 pub(crate) struct TurnContext {
     pub(crate) turn: TurnId,
     pub(crate) info: Arc<RoomInfo>,
     pub(crate) route: Arc<Route>,
-    /// What is answered; the last when several are.
+    /// Message that is answered; the last when several are.
     pub(crate) message: Waiting,
     /// Answered together with it, oldest first.
     pub(crate) merged: Vec<Waiting>,
     /// Found on the way and not to be answered, each with its own verdict.
     pub(crate) passed: Vec<(Waiting, Verdict)>,
-    /// What the gate decided; the turn adds its own steps to a copy.
+    /// Decision of the gate; the turn adds its own steps to a copy.
     pub(crate) verdict: Verdict,
     /// A model still has to say whether to answer.
     pub(crate) ask: bool,
@@ -112,7 +118,7 @@ impl TurnContext {
         }
     }
 
-    /// Where a cap is nearly used up, the small model answers.
+    /// If a cap is nearly used up, the small model answers.
     pub(crate) fn save(&mut self, budget: &Budget) {
         if let Some(why) = budget.thrift(&self.meter.visit) {
             self.models.large = Arc::clone(&self.models.small);
@@ -192,7 +198,7 @@ impl TurnContext {
         let shown = engine.state.beginnings.shown(self.info.room.id, &recent, itself, most, tokens);
         earlier =
             recent.drain(..shown.from).next_back().map(|memory| memory.created_at).or(earlier);
-        // What the store has before these was not read.
+        // True if earlier messages of the store were not read.
         let unread =
             || Some(Timestamp(recent.first().filter(|_| more)?.created_at.0.saturating_sub(1)));
         self.earlier = earlier.or_else(unread);
@@ -203,8 +209,8 @@ impl TurnContext {
         Ok(())
     }
 
-    /// What the current messages reply to, where the platform gave only the message's id; and what
-    /// is known of its files.
+    /// Adds the messages that the current ones reply to, where the platform gave only the id; and
+    /// what is known of its files.
     async fn look_up_quotes(&mut self, store: &dyn Store, itself: EntityId) {
         let recent = std::mem::take(&mut self.recent);
         let mut found: Vec<Arc<Memory>> = Vec::new();
@@ -254,13 +260,9 @@ impl TurnContext {
             .chain(std::iter::once(&mut Arc::make_mut(&mut self.message.entry).memory))
     }
 
-    /// The view plugin code gets.
-    pub(super) fn turn<'a>(
-        &'a self,
-        engine: &'a Engine,
-        state: &'a State,
-        catalog: &'a Catalog,
-    ) -> Turn<'a> {
+    /// The view that plugin code gets, before providers have run and before its actions are known.
+    /// Both are added by [`Turn`]'s fields `state` and `catalog`.
+    pub(super) fn turn<'a>(&'a self, engine: &'a Engine) -> Turn<'a> {
         Turn {
             id: self.turn,
             agent: &engine.view,
@@ -275,13 +277,13 @@ impl TurnContext {
             recent: &self.recent,
             earlier: self.earlier,
             leaving: self.leaving,
-            state,
+            state: NO_STATE,
             store: &engine.thinking.plugins.store,
             cache: &engine.thinking.plugins.cache,
             models: &self.models,
             usage: self.meter.as_ref(),
             services: &engine.thinking.plugins.services,
-            catalog,
+            catalog: NO_CATALOG,
             clock: &engine.clock,
             events: &engine.events,
             outbound: &engine.thinking.plugins.outbound,

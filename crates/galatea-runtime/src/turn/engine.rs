@@ -8,18 +8,7 @@ use rand::RngExt;
 use std::{sync::Arc, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{
-    beginning::Beginnings,
-    edits::Edits,
-    failures::Failures,
-    hops::Hops,
-    message::{Claimed, Waiting},
-    notices::Notices,
-    quiet::{Look, Quiet},
-    repeated::Shown,
-    room_people::RoomPeopleCache,
-    window::Windows,
-};
+use super::message::{Claimed, Waiting};
 use crate::{
     budget::Budget,
     config::{Limits, Policies},
@@ -28,6 +17,17 @@ use crate::{
     outbox::Outbox,
     ownership::Ownership,
     registry::Registry,
+    turn::state::{
+        beginning::Beginnings,
+        edits::Edits,
+        failures::Failures,
+        hops::Hops,
+        notices::Notices,
+        quiet::{Look, Quiet},
+        repeated::ShownCommands,
+        room_people::RoomPeopleCache,
+        window::Windows,
+    },
 };
 
 /// Turns begun for one message before it is given up: it seems to end the program. With the pauses
@@ -45,40 +45,40 @@ const SUSPECT_PAUSE: Duration = Duration::from_millis(500);
 
 /// Turns stored messages into committed answers.
 pub(crate) struct Engine {
-    /// What plugin code sees of the agent.
+    /// The agent as plugin code sees it.
     pub(crate) view: Arc<AgentView>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) events: EventBus,
     /// Ids and known rows of people and places.
     pub(crate) directory: Arc<Directory>,
-    /// When to answer, per account.
+    /// Conditions for an answer, per account.
     pub(crate) policies: Policies,
     /// Times and sizes of turns.
     pub(crate) limits: Limits,
     /// Answers and money that people, Rooms and the agent may use.
     pub(crate) budget: Arc<Budget>,
-    /// What answers are made with.
+    /// Models and plugins.
     pub(crate) thinking: Thinking,
     /// Takes committed answers to their platforms.
     pub(crate) outbox: Arc<Outbox>,
-    /// Which messages this process answers.
+    /// Messages that this process answers.
     pub(crate) claims: Claims,
-    /// Where work that outlives a turn runs.
+    /// Runner of work that outlives a turn.
     pub(crate) background: Background,
-    /// What it has learnt about Rooms; nothing at first.
+    /// Knowledge about Rooms; empty at first.
     pub(crate) state: EngineState,
 }
 
-/// What answers are made with: models and plugins.
+/// Models and plugins, with which answers are made.
 pub(crate) struct Thinking {
     /// The agent's models, before a turn's meter counts their calls.
     pub(crate) models: Models,
-    /// How much each model takes.
+    /// Size that each model takes.
     pub(crate) windows: Arc<Windows>,
     /// The plugins' actions, providers, evaluators and middleware.
     pub(crate) registry: Arc<Registry>,
-    /// What the plugins' code may use.
+    /// Parts that the plugins' code may use.
     pub(crate) plugins: PluginParts,
 }
 
@@ -99,20 +99,20 @@ impl Thinking {
     }
 }
 
-/// What a turn hands to plugin code and the engine itself does not use.
+/// Parts that a turn hands to plugin code and the engine itself does not use.
 pub(crate) struct PluginParts {
     /// The part of the store that plugin code sees.
     pub(crate) store: Arc<dyn PluginStore>,
     /// Small values of no plugin, for a turn that is not handed to plugin code.
     pub(crate) cache: PluginCache,
     pub(crate) services: Services,
-    /// How plugin code reaches other Rooms.
+    /// Way of plugin code to other Rooms.
     pub(crate) outbound: Arc<dyn Outbound>,
 }
 
-/// Which messages this process answers.
+/// Messages that this process answers.
 pub(crate) struct Claims {
-    /// Which Rooms this process answers in.
+    /// Rooms in which this process answers.
     ownership: Arc<Ownership>,
     /// Messages in lanes and turns.
     in_flight: InFlight<MemoryId>,
@@ -126,7 +126,7 @@ impl Claims {
         Self { ownership, in_flight, suspects: tokio::sync::Mutex::default() }
     }
 
-    /// Whether a message waits in a lane, or is being answered.
+    /// True if a message waits in a lane, or is being answered.
     pub(super) fn contains(&self, id: &MemoryId) -> bool {
         self.in_flight.contains(id)
     }
@@ -214,20 +214,20 @@ impl Engine {
     }
 }
 
-/// What an engine has learnt about its Rooms between turns.
+/// Knowledge of an engine about its Rooms between turns.
 pub(crate) struct EngineState {
     /// Failure notices and when each Room last read one.
     pub(super) notices: Notices,
     /// From which message on each Room's conversation is shown.
     pub(super) beginnings: Beginnings,
-    /// Who the people of each Room are.
+    /// People of each Room.
     pub(super) people: RoomPeopleCache,
     /// Answers to bots in a row.
     pub(super) hops: Hops,
-    /// Which messages are being answered, for edits of them.
+    /// Messages that are being answered, for edits of them.
     pub(crate) edits: Edits,
-    /// When each group was last shown the answer to a command of everybody's.
-    pub(super) shown: Shown,
+    /// Time at which each group was last shown the answer to a command of everybody's.
+    pub(super) shown: ShownCommands,
     /// Turns in a row without an answer.
     pub(crate) failures: Arc<Failures>,
     /// Held while a pairing code is made: the list of codes is read, changed and written.
@@ -235,8 +235,8 @@ pub(crate) struct EngineState {
 }
 
 impl EngineState {
-    /// Nothing learnt yet. A Room reads `model_notice` when no model answers; without it, it reads
-    /// nothing.
+    /// Starts without knowledge. A Room reads `model_notice` when no model answers; without it, it
+    /// reads nothing.
     pub(crate) fn new(model_notice: Option<String>) -> Self {
         Self {
             notices: Notices::new(model_notice),
@@ -244,7 +244,7 @@ impl EngineState {
             people: RoomPeopleCache::new(),
             hops: Hops::default(),
             edits: Edits::default(),
-            shown: Shown::default(),
+            shown: ShownCommands::default(),
             failures: Arc::default(),
             pairing: tokio::sync::Mutex::default(),
         }

@@ -1,18 +1,17 @@
 //! Runs evaluators after the commit, where they cannot delay the reply. Those that wait for a quiet
-//! Room are in [`super::quiet`].
+//! Room are in [`crate::turn::state::quiet`].
 
 use futures::{FutureExt, future::BoxFuture};
 use galatea_core::{
-    Evaluator, EvaluatorUse, Event, FinishedTurn, Memory, State, Verdict, kill_point, turn::Catalog,
+    Evaluator, EvaluatorUse, Event, FinishedTurn, Memory, State, Turn, Verdict, kill_point,
 };
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use super::{
-    context::TurnContext,
-    engine::Engine,
-    quiet::{Look, Watch},
+use super::{context::TurnContext, engine::Engine};
+use crate::{
+    ownership::{LeaseGuard, WeakLease},
+    turn::state::quiet::{Look, Watch},
 };
-use crate::ownership::{LeaseGuard, WeakLease};
 
 /// Longest time of one evaluator: it may call a model.
 const DEADLINE: Duration = Duration::from_secs(120);
@@ -42,7 +41,12 @@ impl Committed {
         Self { context, state, replies, verdict, lease }
     }
 
-    /// Whether this process still answers in the Room. Otherwise another one learns from it.
+    /// The turn as its evaluators see it.
+    fn turn<'a>(&'a self, engine: &'a Engine) -> Turn<'a> {
+        Turn { state: &self.state, ..self.context.turn(engine) }
+    }
+
+    /// True if this process still answers in the Room. Otherwise another one learns from it.
     fn is_here(&self) -> bool {
         self.lease.get().is_some_and(|lease| lease.is_open())
     }
@@ -109,9 +113,8 @@ async fn look(engine: Arc<Engine>, committed: Arc<Committed>) -> Option<BoxFutur
 
 /// The place of the first evaluator of this kind that has something to learn from the turn.
 async fn first_wanted(engine: &Engine, committed: &Committed, when: EvaluatorUse) -> Option<usize> {
-    let Committed { context, state, replies, verdict, .. } = committed;
-    let catalog = Catalog::default();
-    let turn = context.turn(engine, state, &catalog);
+    let Committed { replies, verdict, .. } = committed;
+    let turn = committed.turn(engine);
     for (at, (kind, evaluator)) in engine.thinking.registry.evaluators.iter().enumerate() {
         let turn = evaluator.turn(&turn);
         let finished = FinishedTurn { turn: &turn, replies, verdict };
@@ -125,9 +128,8 @@ async fn first_wanted(engine: &Engine, committed: &Committed, when: EvaluatorUse
 /// Runs the first wanted evaluator, and then those behind it that are of its kind and wanted. What one
 /// has learnt can make the next one wanted, such as the profile of new facts. Counts what they used.
 async fn run(engine: &Engine, committed: &Committed, first: usize) {
-    let Committed { context, state, replies, verdict, .. } = committed;
-    let catalog = Catalog::default();
-    let turn = context.turn(engine, state, &catalog);
+    let Committed { context, replies, verdict, .. } = committed;
+    let turn = committed.turn(engine);
     let mut rest = engine.thinking.registry.evaluators.iter().skip(first);
     let Some((when, evaluator)) = rest.next() else { return };
     let own = evaluator.turn(&turn);
@@ -143,7 +145,7 @@ async fn run(engine: &Engine, committed: &Committed, first: usize) {
     engine.budget.flush().await;
 }
 
-/// Whether an evaluator has something to learn; one that cannot tell has not.
+/// True if an evaluator has something to learn; one that cannot tell has not.
 async fn is_wanted(evaluator: &dyn Evaluator, finished: &FinishedTurn<'_>) -> bool {
     let work = AssertUnwindSafe(evaluator.validate(finished)).catch_unwind();
     let turn = finished.turn.id;

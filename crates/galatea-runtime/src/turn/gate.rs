@@ -21,11 +21,8 @@ use self::{
     people::{named, sender},
 };
 pub(crate) use self::{case::Case, log::Judged};
-use super::{
-    act::pending::answer,
-    known_command,
-    more::{self, More},
-};
+use super::{act::pending::answer, more::More};
+use crate::commands::{self, known};
 
 /// Decides about one message: the first rule that has an answer ends it.
 pub(crate) fn evaluate(case: &Case<'_>) -> Judged {
@@ -37,7 +34,7 @@ pub(crate) fn evaluate(case: &Case<'_>) -> Judged {
     }
 }
 
-/// What was to be answered, where it is known that nothing can be said there: no model is asked for
+/// Ends a message in a place where nothing can be said: no model is asked for
 /// it.
 pub(crate) fn barred(judged: Judged, why: impl FnOnce() -> Option<Error>) -> Judged {
     let (Judged::Answer(verdict) | Judged::Ask(verdict)) = &judged else { return judged };
@@ -203,8 +200,8 @@ fn command(case: &Case<'_>, mut log: Log) -> ControlFlow<Judged, Log> {
         .command
         .as_ref()
         .map(|command| command.name.as_str())
-        .filter(|name| known_command::is_known(name) && *name != "ask")
-        .filter(|name| *name != more::COMMAND || case.more != More::Asked);
+        .filter(|name| known::is_known(name) && *name != "ask")
+        .filter(|name| *name != commands::MORE || case.more != More::Asked);
     if command.is_none() && answer(&case.message.content.text).is_none() {
         return Continue(log);
     }
@@ -278,5 +275,7 @@ fn pressed_or_asked(case: &Case<'_>, log: Log) -> ControlFlow<Judged, Log> {
     Continue(log)
 }
 
+pub(crate) mod judge;
 #[cfg(test)]
 mod tests;
+pub(crate) mod twin;

@@ -7,18 +7,17 @@ use super::{
     context::TurnContext,
     engine::Engine,
     gate::Judged,
-    judge::Judge,
     message::{Claimed, Waiting},
     more::More,
-    refuse,
 };
 use crate::{
     config::{BusyPolicy, Limits},
     directory::RoomInfo,
     lanes::Lane,
+    turn::{ends::refuse, gate::judge::Judge},
 };
 
-/// What happens to messages that arrive while an answer is made.
+/// Treatment of messages that arrive while an answer is made.
 pub(super) fn busy_policy(limits: &Limits, info: &RoomInfo) -> BusyPolicy {
     limits.busy.unwrap_or(if info.room.kind.is_direct() {
         BusyPolicy::Collect

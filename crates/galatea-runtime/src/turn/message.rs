@@ -13,7 +13,7 @@ use crate::{in_flight::InFlightGuard, ownership::LeaseGuard};
 pub(crate) struct Waiting {
     /// The message and how it came.
     pub(crate) entry: Arc<InboxEntry>,
-    /// When it was stored.
+    /// Time of storage.
     pub(crate) received_at: Timestamp,
     /// Turns begun for it in earlier runs of the program.
     pub(crate) attempts: u32,

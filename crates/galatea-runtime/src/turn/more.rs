@@ -7,16 +7,19 @@ use super::{
     commit::commit,
     context::{TurnContext, TurnPlace},
     engine::Engine,
-    held::{self, Held},
-    memories::lacks_file,
     message::Waiting,
-    outcome::Outcome,
     spelling::{folded, is_word},
 };
-use crate::{budget::Visit, directory::RoomInfo};
-
-/// The command that asks for it.
-pub(super) const COMMAND: &str = "more";
+use crate::{
+    budget::Visit,
+    commands,
+    directory::RoomInfo,
+    turn::commit::{
+        held::{self, Held},
+        memories::lacks_file,
+        outcome::Outcome,
+    },
+};
 
 /// Words that ask for it, folded: those of the languages most spoken on the platforms.
 const WORDS: &[&str] = &[
@@ -127,7 +130,7 @@ const POLITE: &[&str] = &[
     "請",
 ];
 
-/// How a message stands to what is held back in its Room.
+/// Relation of a message to answers held back in its Room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum More {
     /// It does not ask for it.
@@ -140,7 +143,7 @@ pub(super) enum More {
     Gone,
 }
 
-/// Whether a message asks for the rest of an answer.
+/// Finds out if a message asks for the rest of an answer.
 pub(super) fn asked(
     character: &Character,
     waiting: &Waiting,
@@ -158,7 +161,8 @@ pub(super) fn asked(
             None => More::Gone,
         };
     }
-    let by_command = envelope.command.as_ref().is_some_and(|command| command.name == COMMAND);
+    let by_command =
+        envelope.command.as_ref().is_some_and(|command| command.name == commands::MORE);
     let names = [Some(character.name.as_str()), character.username.as_deref()];
     if !by_command && !asks(&memory.content.text, &names) {
         return More::NotAsked;
@@ -221,7 +225,7 @@ pub(super) async fn go_on(
         }
     }
     if outcome.resumed.is_empty() {
-        outcome.replies.push(Content::text(NOTHING));
+        outcome.replies.push(Content::text(commands::NOTHING));
     }
     verdict.decision = Decision::Command;
     verdict.step("continued", StepOutcome::Answer, "the rest of a long answer was asked for");
@@ -237,9 +241,6 @@ pub(super) async fn go_on(
     });
     Ok(())
 }
-
-/// Said where nothing is held back for the person.
-pub(super) const NOTHING: &str = "There is no more.";
 
 #[cfg(test)]
 mod tests {

@@ -2,9 +2,10 @@
 
 use galatea_core::{Content, Outgoing, StepOutcome, Timestamp, Verdict};
 
-use super::{context::TurnContext, notices::Notices, outcome::Outcome};
+use super::context::TurnContext;
+use crate::turn::{commit::outcome::Outcome, state::notices::Notices};
 
-/// What a room reads when no answer could be made, and the fault is ours.
+/// Text for a room when no answer could be made, and the fault is ours.
 pub(super) const BROKEN: &str =
     "Sorry, something went wrong here, and I could not answer. Please try again in a few minutes.";
 

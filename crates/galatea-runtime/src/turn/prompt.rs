@@ -1,6 +1,11 @@
 //! Turns the State into the draft of a model request. Pure, apart from rendering a character's own
 //! template.
 
+pub(crate) mod conversation;
+pub(crate) mod fit;
+pub(crate) mod talk;
+pub(crate) mod unread;
+
 use galatea_core::{
     AgentView, Fragment, Memory, Speakers, State, Turn,
     model::{ChatMessage, ModelInfo, ToolSpec, text_actions},
@@ -9,9 +14,9 @@ use galatea_core::{
 use minijinja::{Environment, UndefinedBehavior, Value as Rendered};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use super::{
-    conversation::{self, RenderedConversation},
-    fit::{Draft, Pace, Place, Section},
+use self::{
+    conversation::RenderedConversation,
+    fit::{Draft, DraftSection, Pace, SectionPlace},
 };
 use crate::plan::AnswerForm;
 
@@ -38,7 +43,7 @@ pub(crate) const SILENT: &[&str] = &["IGNORE", "NONE"];
 /// Names of a character's template for an answer.
 const MESSAGE_HANDLER: [&str; 2] = ["messageHandlerTemplate", "messageHandler"];
 
-/// What the model reads for one decision.
+/// Prompt for one decision of the model.
 pub(super) enum Prompt {
     /// The messages alone, for a script.
     Bare,
@@ -64,7 +69,7 @@ impl Prompt {
         }
     }
 
-    /// Whether it has a place for what actions have done.
+    /// True if it has a place for what actions have done.
     pub(super) fn tells_results(&self) -> bool {
         !matches!(self, Self::Bare)
     }
@@ -94,7 +99,7 @@ impl Prompt {
                 draft
             }
             Self::BuiltIn => {
-                // The same tools as in the previous call, also if the model only reports what they
+                // Equal tools as in the previous call, also if the model only reports what they
                 // did: a request without them would share no prefix with any other.
                 let tools = if info.tools { tools(turn) } else { Vec::new() };
                 let RenderedConversation { messages, waiting, about } = conversation::render(turn);
@@ -112,7 +117,7 @@ fn what_was_done(results: &[String]) -> String {
     )
 }
 
-/// How often this conversation asks the model, by its recent messages.
+/// Pace at which this conversation asks the model, by its recent messages.
 fn pace(turn: &Turn<'_>) -> Pace {
     let age = |memory: &Memory| turn.message.created_at.since(memory.created_at);
     let own = turn.agent.identity.entity();
@@ -140,15 +145,15 @@ pub(super) fn should_respond(turn: &Turn<'_>, state: &State) -> Draft {
         turn.handle.map(|handle| format!(" (@{handle})")).unwrap_or_default()
     );
     let RenderedConversation { messages, waiting, about } = conversation::render(turn);
-    let section = |name: &str, text: String, place: Place| Section {
+    let section = |name: &str, text: String, place: SectionPlace| DraftSection {
         name: name.to_owned(),
         text,
         needed: true,
         place,
     };
-    let mut sections = vec![section("the instructions", text, Place::Instructions)];
+    let mut sections = vec![section("the instructions", text, SectionPlace::Instructions)];
     if !about.is_empty() {
-        sections.push(section(ABOUT, about, Place::Notes));
+        sections.push(section(ABOUT, about, SectionPlace::Notes));
     }
     Draft { sections, messages, waiting, ..Draft::default() }
 }
@@ -156,29 +161,34 @@ pub(super) fn should_respond(turn: &Turn<'_>, state: &State) -> Draft {
 /// A prompt made by a character's own template.
 fn rendered(turn: &Turn<'_>, prompt: String) -> Draft {
     let system = turn.agent.character.system.clone().unwrap_or_default();
-    let sections = vec![Section {
+    let sections = vec![DraftSection {
         name: "the character's system prompt".to_owned(),
         text: system,
         needed: true,
-        place: Place::Instructions,
+        place: SectionPlace::Instructions,
     }];
     Draft { sections, messages: vec![ChatMessage::user(prompt)], waiting: 1, ..Draft::default() }
 }
 
-/// How people's messages read where several talk; see [`conversation`].
+/// Form of people's messages where several talk; see [`conversation`].
 const NAMED: &str = "Each message of a person begins with the name of who wrote it, and its further lines are indented.";
 /// The section of what the messages to be answered refer to.
 const ABOUT: &str = "what the messages refer to";
 
 /// The sections, in prompt order: the lasting ones first.
-fn sections(turn: &Turn<'_>, info: &ModelInfo, results: &[String], about: String) -> Vec<Section> {
+fn sections(
+    turn: &Turn<'_>,
+    info: &ModelInfo,
+    results: &[String],
+    about: String,
+) -> Vec<DraftSection> {
     let state = turn.state;
     let character = &turn.agent.character;
-    let lasting = |name: &str, text: String| Section {
+    let lasting = |name: &str, text: String| DraftSection {
         name: name.to_owned(),
         text,
         needed: true,
-        place: Place::Instructions,
+        place: SectionPlace::Instructions,
     };
     let base = character
         .system
@@ -201,14 +211,14 @@ fn sections(turn: &Turn<'_>, info: &ModelInfo, results: &[String], about: String
     sections.extend(of_all.into_iter().map(own));
     sections.push(lasting("the rules", rules(turn, state, info)));
     sections.extend(of_the_room.into_iter().map(own));
-    let passing = |name: &str, text: String, needed: bool| Section {
+    let passing = |name: &str, text: String, needed: bool| DraftSection {
         name: name.to_owned(),
         text,
         needed,
-        place: Place::Notes,
+        place: SectionPlace::Notes,
     };
-    sections.extend(of_people.into_iter().map(|(name, fragment)| Section {
-        place: Place::Opening,
+    sections.extend(of_people.into_iter().map(|(name, fragment)| DraftSection {
+        place: SectionPlace::Opening,
         ..passing(name, fragment.text.trim().to_owned(), false)
     }));
     sections.extend(

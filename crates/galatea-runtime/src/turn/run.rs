@@ -1,5 +1,5 @@
-//! One turn, from a lane's next message to a committed answer. [`Engine::run_turn`] and [`answer`]
-//! read as the table of contents of this folder.
+//! Runs one turn, from a lane's next message to a committed answer. [`Engine::run_turn`] and
+//! [`answer`] read as the table of contents of this folder.
 
 use galatea_core::{
     Decision, Error, ErrorKind, Event, Result, RoomId, StepOutcome, kill_point,
@@ -10,33 +10,37 @@ use std::sync::Arc;
 use super::{
     commit::commit,
     context::{TurnContext, TurnPlace},
-    edits::reread,
     engine::{ATTEMPTS, Engine, SUSPECT},
     evaluate::{Committed, evaluate},
     gate::Judged,
     gather::{busy_policy, gather, interruption},
-    judge::Judge,
     message::{Claimed, Waiting},
     more::{self, More},
-    pair, refuse, repeated,
     see::see,
-    skip::{self, drop_late, give_up, skip},
     think::think,
-    twin, typing,
+    typing,
 };
 use crate::{
     budget::{Budget, Visit},
     config::BusyPolicy,
     lanes::Lane,
+    turn::{
+        ends::{
+            pair, refuse,
+            skip::{self, drop_late, give_up, skip},
+        },
+        gate::{judge::Judge, twin},
+        state::{edits::reread, repeated},
+    },
 };
 
-/// How often a command that links people runs again because what it read has changed.
+/// Number of repetitions of a command that links people because what it read has changed.
 const LINKING: u32 = 3;
-/// How often an answer begins again because its message was edited. Further edits come too late: a
-/// person who never stops must not cost a model call each time.
+/// Number of times that an answer begins again because its message was edited. Further edits come
+/// too late: a person who never stops must not cost a model call each time.
 const EDITS: u32 = 2;
 
-/// How a turn ended.
+/// End of a turn.
 pub(crate) enum TurnEnd {
     /// All that was taken is finished.
     Finished,
@@ -45,8 +49,8 @@ pub(crate) enum TurnEnd {
 }
 
 impl Engine {
-    /// One turn: judges the first message of `taken`, gathers those of the lane that belong to it,
-    /// and answers. Whatever else it takes from the lane is added to `taken`.
+    /// Runs one turn: judges the first message of `taken`, gathers those of the lane that belong to
+    /// it, and answers. Whatever else it takes from the lane is added to `taken`.
     ///
     /// # Errors
     /// Nothing is committed. `Unavailable` and `Exhausted` say that the messages have to wait.
@@ -219,7 +223,8 @@ async fn answer(
     let (route, address) = (Arc::clone(&context.route), context.address());
     let thinking = async {
         context.recall(engine, behind).await?;
-        // Whether to join in is asked without looking: strangers' albums would cost a call each.
+        // The question of joining in is asked without looking: strangers' albums would cost a call
+        // each.
         if !context.ask && context.verdict.decision == Decision::Answer {
             Box::pin(see(engine, &mut context)).await;
         }
@@ -276,7 +281,7 @@ async fn answer(
     Ok(Ended::Committed(decision))
 }
 
-/// How an answer ended.
+/// End of an answer.
 enum Ended {
     /// It is committed, with this decision.
     Committed(Decision),
@@ -292,7 +297,7 @@ enum Interruption {
     Edited,
 }
 
-/// Whose limits the turn is counted against.
+/// Visit against whose limits the turn is counted.
 async fn visit(
     budget: &Budget,
     place: &TurnPlace,

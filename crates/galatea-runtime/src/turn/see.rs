@@ -2,6 +2,8 @@
 //! composed. The words stay with the stored message, so later turns need not look again. What
 //! cannot be seen is noted in the verdict and never costs the answer.
 
+pub(crate) mod hear;
+
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use futures::future::join_all;
 use galatea_core::{
@@ -11,19 +13,15 @@ use galatea_core::{
 };
 use std::time::Duration;
 
-use super::{
-    context::TurnContext,
-    engine::Engine,
-    hear,
-    unread::{self, Unread},
-};
+use super::{context::TurnContext, engine::Engine};
+use crate::turn::prompt::unread::{self, Unread};
 
 /// Largest picture shown to a model, in bytes: the strictest API takes 5 MB of base64 (Anthropic,
 /// Vision, "Evaluate image size").
 const MAX_PICTURE: usize = 3_750_000;
 /// Largest text file read where no plugin reads documents, in bytes.
 const MAX_FILE: usize = 256 * 1024;
-/// What is kept of a file or a description, in characters: a few pages.
+/// Kept length of a file or a description, in characters: a few pages.
 const MAX_WORDS: usize = 8_000;
 /// Attachments looked at in one turn; a chat's album has at most ten (Bot API, sendMediaGroup).
 const MAX_DESCRIBED: usize = 10;
@@ -102,7 +100,7 @@ pub(super) async fn see(engine: &Engine, context: &mut TurnContext) {
 /// The result of reading an attachment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Description {
-    /// What it says or shows.
+    /// Its description.
     Text(String),
     /// Why that is not known.
     Unavailable(String),
@@ -255,7 +253,7 @@ async fn describe_picture(
     }
 }
 
-/// What the bytes are, by their signature: a file's name and a platform's claim may be wrong.
+/// Kind of the bytes, by their signature: a file's name and a platform's claim may be wrong.
 fn picture(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0x89, b'P', b'N', b'G', ..] => Some("image/png"),

@@ -1,4 +1,4 @@
-//! How words are compared in every script: folded, and cut where the script cuts them.
+//! Compares words in every script: folded, and cut where the script cuts them.
 
 mod fold;
 mod script;

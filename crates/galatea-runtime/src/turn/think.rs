@@ -1,34 +1,40 @@
 //! Composes, decides and acts, and returns an outcome. Whatever fails ends in an outcome too;
 //! nothing here is written.
 
+pub(crate) mod again;
+pub(crate) mod compose;
+pub(crate) mod confirm;
+pub(crate) mod decide;
+pub(crate) mod report;
+
 use futures::FutureExt;
 use galatea_core::{
     Content, Decision, Error, ErrorKind, Event, Middleware, Result, State, StepOutcome, Timestamp,
-    Turn, Verdict, model::LIMIT_CODE, store::Amount, turn::Catalog,
+    Turn, Verdict, model::LIMIT_CODE, store::Amount,
 };
 use std::{panic::AssertUnwindSafe, time::Duration};
 
+use self::{
+    compose::{catalog, compose_state},
+    decide::{Bounds, Providers},
+};
 use super::{
     act::{self, only_reachable},
-    commands,
-    compose::{catalog, compose_state},
-    confirm,
     context::TurnContext,
-    decide::{self, Bounds, Providers},
     engine::{Engine, Thinking},
     notice::{BROKEN, limit_notice, notice},
-    outcome::Outcome,
-    prompt, report,
-    window::Windows,
+    prompt,
 };
 use crate::{
     budget::{Budget, Refusal},
+    commands::{self, CommandParts},
     ownership::LeaseGuard,
     plan::{Parsed, PlanFormat, RespondDecision},
     registry::Extension,
+    turn::{commit::outcome::Outcome, state::window::Windows},
 };
 
-/// What came of thinking: what to commit, why, and the context it was made in.
+/// Result of thinking: the outcome, its reasons, and the context it was made in.
 pub(super) type Thought = (Outcome, Verdict, State);
 
 /// Answers within the turn's deadline.
@@ -38,17 +44,18 @@ pub(super) type Thought = (Outcome, Verdict, State);
 /// so it waits.
 pub(super) async fn think(engine: &Engine, context: &TurnContext) -> Result<Thought> {
     let mut verdict = context.verdict.clone();
+    let turn = context.turn(engine);
     if verdict.decision == Decision::Command {
-        return Ok(Box::pin(command(engine, context, verdict)).await);
+        return Ok(Box::pin(command(engine, context, &turn, verdict)).await);
     }
-    let catalog = Box::pin(catalog(engine, context)).await;
+    let catalog = Box::pin(catalog(engine, &turn)).await;
+    let turn = Turn { catalog: &catalog, ..turn };
     // A little sooner than the turn, so that the caller of the models learns which did not answer,
     // and why.
     let deadline =
         engine.clock.now().plus(engine.limits.turn - engine.limits.turn / NOTICE_DIVISOR);
-    let work =
-        AssertUnwindSafe(Box::pin(answer(engine, context, &catalog, deadline, &mut verdict)))
-            .catch_unwind();
+    let work = AssertUnwindSafe(Box::pin(answer(engine, context, &turn, deadline, &mut verdict)))
+        .catch_unwind();
     let failure = match tokio::time::timeout(engine.limits.turn, work).await {
         Ok(Ok(Ok((outcome, state)))) => return Ok((outcome, verdict, state)),
         Ok(Ok(Err(error))) if error.kind() == ErrorKind::Exhausted => return Err(error),
@@ -95,27 +102,26 @@ fn refused(
 async fn answer(
     engine: &Engine,
     context: &TurnContext,
-    catalog: &Catalog,
+    bare: &Turn<'_>,
     until: Timestamp,
     verdict: &mut Verdict,
 ) -> Result<(Outcome, State)> {
-    let empty = State::default();
     let Thinking { windows, registry, .. } = &engine.thinking;
     let deadline = engine.limits.provider;
-    let bare = context.turn(engine, &empty, catalog);
     for middleware in &registry.middleware {
-        if let Err(error) = middleware.before(&middleware.turn(&bare), verdict).await {
+        if let Err(error) = middleware.before(&middleware.turn(bare), verdict).await {
             verdict.decision = Decision::Skip;
             verdict.step(middleware.name(), StepOutcome::Skip, error.to_string());
         }
         if verdict.decision != Decision::Answer && !context.ask {
-            return Ok((Outcome::default(), empty));
+            return Ok((Outcome::default(), State::default()));
         }
     }
-    let mut state = compose_state(&bare, registry.standing(), deadline).await;
+    let mut state = compose_state(bare, registry.standing(), deadline).await;
     note_left_out(&state, verdict);
+    let turn = Turn { state: &state, ..*bare };
     if context.ask {
-        if !joins_in(windows, &context.turn(engine, &state, catalog), until, verdict).await? {
+        if !joins_in(windows, &turn, until, verdict).await? {
             return Ok((Outcome::default(), state));
         }
         engine.budget.answered(&context.meter.visit);
@@ -123,22 +129,15 @@ async fn answer(
 
     let length = answer_tokens(engine, context);
     let bounds = Bounds { until, length };
-    let mut parsed = decide::decide(
-        &context.turn(engine, &state, catalog),
-        windows,
-        &[],
-        Providers::MayBeAsked,
-        bounds,
-        verdict,
-    )
-    .await?;
+    let mut parsed =
+        decide::decide(&turn, windows, &[], Providers::MayBeAsked, bounds, verdict).await?;
     if !parsed.plan.providers.is_empty() {
         let asked = parsed.plan.providers.clone();
         let more = registry.providers.iter().filter(|p| {
             asked.iter().any(|name| name.eq_ignore_ascii_case(p.name()))
                 && state.fragment(p.name()).is_none()
         });
-        let extra = compose_state(&context.turn(engine, &state, catalog), more, deadline).await;
+        let extra = compose_state(&turn, more, deadline).await;
         if !extra.fragments.is_empty() || !parsed.plan.does_something() {
             verdict.step(
                 "providers",
@@ -146,19 +145,12 @@ async fn answer(
                 format!("the model asked for {}", asked.join(", ")),
             );
             state.fragments.extend(extra.fragments);
-            parsed = decide::decide(
-                &context.turn(engine, &state, catalog),
-                windows,
-                &[],
-                Providers::Given,
-                bounds,
-                verdict,
-            )
-            .await?;
+            let turn = Turn { state: &state, ..*bare };
+            parsed = decide::decide(&turn, windows, &[], Providers::Given, bounds, verdict).await?;
         }
     }
     note_plan(&parsed, verdict);
-    let turn = context.turn(engine, &state, catalog);
+    let turn = Turn { state: &state, ..*bare };
     let mut outcome =
         Box::pin(carry_out(engine, &turn, &context.message.lease, parsed, bounds, verdict)).await?;
     for reply in &mut outcome.replies {
@@ -171,7 +163,7 @@ async fn answer(
     Ok((outcome, state))
 }
 
-/// How long an answer may be in this place.
+/// Length of an answer in this place.
 fn answer_tokens(engine: &Engine, context: &TurnContext) -> Option<u32> {
     let room = &context.info.room;
     engine.policies.of(&room.source, &room.account).ok()?.answer_tokens
@@ -248,7 +240,7 @@ async fn carry_out(
         galatea_core::standing::authorship(turn) == galatea_core::rights::Authorship::Others;
     let mut outcome =
         Outcome { thought: plan.thought, remember: true, others_words, ..Outcome::default() };
-    // What waits is asked for in plain words of ours: the model may say that it is done.
+    // The question for consent is in plain words of ours: the model may say that it is done.
     if !requests.is_empty() {
         confirm::ask(engine, turn, requests, &mut outcome, verdict).await?;
     } else if !plan.text.trim().is_empty() && !silent {
@@ -277,7 +269,7 @@ async fn carry_out(
     if outcome.replies.is_empty() && !results.is_empty() && !silent {
         let windows = &engine.thinking.windows;
         let words = report::in_words(turn, windows, &results, bounds, verdict).await;
-        // What was done is done: say it plainly rather than fail the turn or stay silent.
+        // The action is done: say it plainly rather than fail the turn or stay silent.
         let words = words.unwrap_or_else(|| {
             results.iter().map(|r| r.text.as_str()).collect::<Vec<_>>().join("\n")
         });
@@ -312,15 +304,28 @@ async fn joins_in(
     Ok(decision == Decision::Answer)
 }
 
-async fn command(engine: &Engine, context: &TurnContext, mut verdict: Verdict) -> Thought {
-    let (state, catalog) = (State::default(), Catalog::default());
+async fn command(
+    engine: &Engine,
+    context: &TurnContext,
+    turn: &Turn<'_>,
+    mut verdict: Verdict,
+) -> Thought {
+    let state = State::default();
     if let Some(answer) = confirm::answer(&context.message.entry.memory.content.text) {
-        return match confirm::confirm(engine, context, &answer, &mut verdict).await {
+        return match confirm::confirm(engine, turn, &context.message.lease, &answer, &mut verdict)
+            .await
+        {
             Ok(outcome) => (outcome, verdict, state),
             Err(error) => failed(engine, context, verdict, &error),
         };
     }
-    match commands::run(engine, &context.turn(engine, &state, &catalog)).await {
+    let parts = CommandParts {
+        store: &*engine.store,
+        directory: &engine.directory,
+        outbox: &engine.outbox,
+        conversation: engine.limits.conversation,
+    };
+    match commands::run(&parts, turn).await {
         Ok(done) => (done.into(), verdict, state),
         Err(error) => failed(engine, context, verdict, &error),
     }

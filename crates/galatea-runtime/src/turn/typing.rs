@@ -50,7 +50,7 @@ async fn show(clock: &dyn Clock, route: &Route, address: &Address) -> Infallible
     future::pending().await
 }
 
-/// Whether the next call would fail as well.
+/// True if the next call would fail as well.
 fn is_final(error: &Error) -> bool {
     matches!(
         error.kind(),

@@ -96,7 +96,7 @@ async fn evidence_is_recalled_in_postgresql() {
 
 /// The usual levers are near the best of those tried, on the half on which they were chosen.
 #[tokio::test]
-#[ignore = "takes half a minute; `cargo xtask long` runs it, in CI after the other tests"]
+#[ignore = "takes half a minute; `cargo xtask canaries` runs it"]
 async fn usual_levers_are_near_the_best() {
     let store = Database::in_memory().await.unwrap();
     let filled = Filled::new(Arc::new(store), Set::load()).await.unwrap();

@@ -9,9 +9,9 @@ use std::{
 
 use async_trait::async_trait;
 use galatea_core::{
-    AgentIdentity, Batch, Connection, ConnectorInfo, Cursor, EntityId, Error, ErrorKind, Gap,
-    GatewayBackend, Health, Incoming, IncomingEvent, IncomingMessage, Place, Received, RemoteId,
-    Result, RoomId, SendHandler, WorldId, WorldSync,
+    AgentIdentity, Batch, Connection, ConnectionIds, ConnectorInfo, Cursor, EntityId, Error,
+    ErrorKind, Gap, GatewayBackend, Health, Incoming, IncomingEvent, IncomingMessage, Received,
+    RemoteId, Result, RoomId, SendHandler, WorldId, WorldSync,
 };
 use tokio::sync::watch;
 
@@ -197,7 +197,7 @@ impl RecordingGateway {
         self.state.lock()
     }
 
-    fn place(&self, info: &ConnectorInfo, connection: &Connection) -> Place {
+    fn place(&self, info: &ConnectorInfo, connection: &Connection) -> ConnectionIds {
         let id = |remote: &RemoteId| self.identity.swizzle(remote.as_str());
         let entity = match &connection.entity {
             Some(entity) if entity.remote.as_str() != info.account.0 => {
@@ -205,7 +205,7 @@ impl RecordingGateway {
             }
             _ => self.identity.entity(),
         };
-        Place {
+        ConnectionIds {
             world: WorldId(id(&connection.world.remote)),
             room: RoomId(id(&connection.room.remote)),
             entity,
@@ -228,7 +228,7 @@ impl GatewayBackend for RecordingGateway {
         &self,
         info: &ConnectorInfo,
         connection: &Connection,
-    ) -> Result<Place> {
+    ) -> Result<ConnectionIds> {
         self.change(|s| s.connections.push(connection.clone()));
         Ok(self.place(info, connection))
     }

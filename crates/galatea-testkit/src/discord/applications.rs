@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{
-    http::Request,
     refusal::{Answer, Refusal},
     state::State,
     world::World,
 };
+use crate::discord::request::Request;
 
 const CONTENT_LIMITED: u64 = 1 << 19;
 const MEMBERS_LIMITED: u64 = 1 << 15;

@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use super::{
-    http::Request,
     refusal::{Answer, Refusal},
     sessions::intent,
     state::State,
     validate,
     world::{Channel, File, Message, may},
 };
+use crate::discord::request::Request;
 
 impl State {
     /// Finds the channel, if the bot has these permissions there.

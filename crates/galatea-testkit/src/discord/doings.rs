@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 use std::{collections::BTreeSet, time::Instant};
 
 use super::{
-    interactions::Interaction,
     json::emoji,
     refusal::Refusal,
     sessions::intent,
     state::State,
     world::{Channel, Member},
 };
+use crate::discord::world::Interaction;
 
 impl State {
     pub(crate) fn guild_of(&self, channel: u64) -> Option<u64> {

@@ -1,11 +1,5 @@
 //! The HTTP side: authorization, rate limits, faults, downloads, and the upgrade to the gateway.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, atomic::Ordering},
-    time::{Duration, Instant},
-};
-
 use axum::{
     Router,
     body::Body,
@@ -18,6 +12,11 @@ use axum::{
 };
 use bytes::Bytes;
 use serde_json::Value;
+use std::{
+    collections::HashMap,
+    sync::{Arc, atomic::Ordering},
+    time::{Duration, Instant},
+};
 
 use super::{
     faults::Effect,
@@ -25,6 +24,7 @@ use super::{
     limits::Allowance,
     load,
     refusal::{Answer, Limit, Refusal},
+    request::Request,
     routes,
     state::{Call, Shared},
 };
@@ -36,29 +36,6 @@ use crate::{
 /// Largest request body (Discord, "Uploading Files": 25 MiB in all), with some room for the form
 /// around the files.
 const MAX_BODY: usize = 26 << 20;
-
-/// A decoded call.
-#[derive(Debug, Clone)]
-pub(crate) struct Request {
-    /// Method and path without ids.
-    pub(crate) route: &'static str,
-    /// Values of the path's placeholders, percent-decoded.
-    pub(crate) ids: Vec<String>,
-    pub(crate) query: HashMap<String, String>,
-    pub(crate) body: Value,
-    pub(crate) files: Vec<multipart::Part>,
-}
-
-impl Request {
-    /// The nth placeholder as an id.
-    pub(crate) fn id(&self, n: usize) -> u64 {
-        self.ids.get(n).and_then(|id| id.parse().ok()).unwrap_or(0)
-    }
-
-    fn channel(&self) -> Option<u64> {
-        self.route.contains("/channels/{}").then(|| self.id(0))
-    }
-}
 
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
     Router::new().fallback(handle).with_state(shared)

@@ -1,39 +1,21 @@
 //! The bot has three seconds to acknowledge an interaction and fifteen minutes to answer it.
 
 use serde_json::Value;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{
     channels,
-    http::Request,
     refusal::{Answer, Refusal},
     state::State,
     validate,
-    world::Message,
+    world::{Interaction, Message},
 };
+use crate::discord::request::Request;
 
 const ACKNOWLEDGE: Duration = Duration::from_secs(3);
 const ANSWER: Duration = Duration::from_secs(15 * 60);
 /// Flag of a deferred answer's placeholder (Discord, "Message Flags": LOADING).
 pub(crate) const LOADING: u64 = 1 << 7;
-
-/// An interaction that a person caused.
-#[derive(Debug, Clone)]
-pub(crate) struct Interaction {
-    pub(crate) token: String,
-    pub(crate) channel: u64,
-    /// 2: command, 3: component.
-    pub(crate) kind: u64,
-    pub(crate) at: Instant,
-    pub(crate) acknowledged: Option<u64>,
-    pub(crate) original: Option<u64>,
-    /// Whether the answer is ephemeral. `whisper` is then its place among the ephemeral answers,
-    /// once it is given.
-    pub(crate) hidden: bool,
-    pub(crate) whisper: Option<usize>,
-    /// Whether it counts as older than 15 minutes.
-    pub(crate) expired: bool,
-}
 
 pub(crate) fn callback(state: &mut State, request: &Request) -> Answer {
     let unknown = || Refusal::new(404, 10062, "Unknown interaction");

@@ -1,12 +1,11 @@
 //! All REST routes and their handlers.
 
 use super::{
-    applications, channels,
-    http::Request,
-    interactions,
+    applications, channels, interactions,
     refusal::{Answer, Refusal},
     state::State,
 };
+use crate::discord::request::Request;
 
 type Does = fn(&mut State, &Request) -> Answer;
 

@@ -4,7 +4,8 @@
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 
-use super::{http::Request, refusal::Refusal};
+use super::refusal::Refusal;
+use crate::discord::request::Request;
 
 const FIELDS: [&str; 13] = [
     "content",

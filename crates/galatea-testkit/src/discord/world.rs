@@ -1,10 +1,12 @@
 //! The state of the test server: guilds, channels, people and messages.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use bytes::Bytes;
 use galatea_core::Timestamp;
 use serde_json::Value;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Instant,
+};
 
 /// First second of 2015 in milliseconds (Discord, "Snowflakes").
 pub(crate) const EPOCH: i64 = 1_420_070_400_000;
@@ -224,4 +226,22 @@ impl World {
         let unique = |ids: Vec<u64>| ids.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
         (unique(people), unique(roles))
     }
+}
+
+/// An interaction that a person caused.
+#[derive(Debug, Clone)]
+pub(crate) struct Interaction {
+    pub(crate) token: String,
+    pub(crate) channel: u64,
+    /// 2: command, 3: component.
+    pub(crate) kind: u64,
+    pub(crate) at: Instant,
+    pub(crate) acknowledged: Option<u64>,
+    pub(crate) original: Option<u64>,
+    /// Whether the answer is ephemeral. `whisper` is then its place among the ephemeral answers,
+    /// once it is given.
+    pub(crate) hidden: bool,
+    pub(crate) whisper: Option<usize>,
+    /// Whether it counts as older than 15 minutes.
+    pub(crate) expired: bool,
 }

@@ -1,20 +1,10 @@
 //! The server that all dialects share: recording, scripted replies, faults.
 
+mod dialect;
 mod form;
 mod recorded;
 mod respond;
 mod thinking;
-
-use parking_lot::{Mutex, MutexGuard};
-use std::{
-    collections::VecDeque,
-    io,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
 
 use axum::{
     Router,
@@ -22,20 +12,30 @@ use axum::{
     response::Response,
     serve::ListenerExt,
 };
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-pub use self::recorded::Recorded;
-use self::{
-    recorded::{Kept, parse},
-    respond::{json, respond},
-    thinking::Thinking,
-};
 use super::{
-    reply::{Answer, Fault, Reply},
+    reply::{Fault, Reply},
     shape::Shape,
 };
+use dialect::Shared;
+use recorded::{Kept, parse};
+use respond::{json, respond};
+use thinking::Thinking;
+
+pub use self::dialect::{Dialect, Route};
+pub use self::recorded::Recorded;
 
 /// Largest accepted request, in bytes.
 const MAX_REQUEST: usize = 64 << 20;
@@ -46,113 +46,10 @@ const KEEP: usize = 4096;
 /// Fewest tokens of which an answer reports some as stored in the cache.
 pub(super) const SHORTEST_STORED: u64 = 20;
 
-/// A wire format: the requests it accepts and the answers it gives.
-pub trait Dialect: Send + Sync + Sized + 'static {
-    /// Name of the header that carries the key, and the text before the key.
-    const KEY: Option<(&'static str, &'static str)>;
-    /// Path that belongs to the configured base URL, such as `/v1`.
-    const BASE: &'static str;
-
-    /// Checks a request against the document, adds violations to `shape`, and returns what is
-    /// requested.
-    fn inspect(&self, request: &Recorded, shape: &mut Vec<String>) -> Route;
-    /// A complete answer: body and content type.
-    fn answer(&self, route: &Route, answer: &Answer) -> (Vec<u8>, &'static str);
-    /// Default answer of a route that is not a chat.
-    fn other(&self, route: &Route) -> Value;
-    /// Status and body of a failure; `key` is the key the client sent.
-    fn failure(&self, fault: &Fault, route: &Route, key: &str) -> (u16, Value);
-    /// A success without an answer in it: body and content type.
-    fn empty(&self, route: &Route) -> (Vec<u8>, &'static str);
-    /// Event that reports an error within a stream.
-    fn stream_error(&self, route: &Route) -> Vec<u8>;
-    /// Answer of a route for sound, pictures or speech: body and content type. None for every other
-    /// route.
-    fn media(&self, _: &Route, _: &Answer) -> Option<(Vec<u8>, &'static str)> {
-        None
-    }
-    /// Number of cached tokens that an answer reports for this number of input tokens.
-    fn cached(&self, input: u64) -> u64 {
-        input.min(2)
-    }
-    /// Numbers of tokens that an answer reports as stored in the cache, for minutes and for an hour.
-    fn stored(&self, _input: u64) -> [u64; 2] {
-        [0, 0]
-    }
-}
-
-/// Kind of a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Route {
-    /// An answer of a text model.
-    Chat {
-        /// Name of the model.
-        model: String,
-        /// Whether the answer is streamed.
-        stream: bool,
-        /// Whether the stream ends with token counts.
-        usage: bool,
-    },
-    /// An answer of a text model in OpenAI's Responses format.
-    Respond {
-        /// Name of the model.
-        model: String,
-        /// Whether the answer is streamed.
-        stream: bool,
-    },
-    /// Embeddings of texts.
-    Embed {
-        /// Name of the model.
-        model: String,
-        /// The texts.
-        texts: Vec<String>,
-        /// Requested width of the vectors.
-        width: usize,
-    },
-    /// The words of a sound file.
-    Transcribe {
-        /// Name of the model.
-        model: String,
-    },
-    /// A picture.
-    Draw {
-        /// Name of the model.
-        model: String,
-    },
-    /// Speech.
-    Speak {
-        /// Name of the model.
-        model: String,
-    },
-    /// The list of models, or one of them by name.
-    Models(Option<String>),
-    /// Details of one model (Ollama).
-    Details(String),
-    /// Details of the key (OpenRouter).
-    Key,
-    /// A route that the service does not have.
-    Unknown,
-}
-
-type Script = dyn FnMut(&Recorded) -> Reply + Send;
-
 /// A model server on the loopback; it stops when dropped.
 pub struct ModelServer<D: Dialect> {
     shared: Arc<Shared<D>>,
     address: std::net::SocketAddr,
-}
-
-struct Shared<D> {
-    dialect: D,
-    key: Option<String>,
-    queue: Mutex<VecDeque<Reply>>,
-    script: Mutex<Option<Box<Script>>>,
-    requests: Mutex<VecDeque<Kept>>,
-    violations: Mutex<Vec<String>>,
-    count: AtomicUsize,
-    chunk: AtomicUsize,
-    thinking: Thinking,
-    stop: CancellationToken,
 }
 
 impl<D: Dialect + Default> ModelServer<D> {

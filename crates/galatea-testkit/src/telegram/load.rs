@@ -1,40 +1,14 @@
 //! Load over many private chats.
 
+use serde_json::Value;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use super::{
+    loading::{FIRST_ROOM, LoadState},
     message::Message,
     state::{Shared, State},
 };
 use crate::load::{Load, LoadPlan};
-
-/// Id of the first person of a load; the ids of the others follow.
-const FIRST_ROOM: i64 = 6_000_000_000;
-
-/// A load that is running.
-#[derive(Debug)]
-pub(crate) struct LoadState {
-    pub(crate) load: Load,
-    first_update: i64,
-}
-
-impl LoadState {
-    /// Records a message to a chat.
-    pub(crate) fn answered(&mut self, chat: i64, text: &str) {
-        if let Ok(room) = usize::try_from(chat - FIRST_ROOM) {
-            self.load.answered(room, text);
-        }
-    }
-
-    /// Records an offset, which confirms all updates below it.
-    pub(crate) fn confirmed(&mut self, offset: i64) {
-        if let Ok(below) = usize::try_from(offset - self.first_update) {
-            self.load.confirmed(below, Instant::now());
-        }
-    }
-}
 
 /// Starts a load. Rooms are created now, updates when the client fetches them.
 pub(crate) fn start(state: &mut State, plan: LoadPlan) {

@@ -24,9 +24,30 @@ use super::{
 pub(crate) use files::photo_sizes;
 pub(crate) use identity::me;
 
+impl State {
+    /// Runs one call against the world, after its checks. Notes become violations.
+    pub(crate) fn run(
+        &mut self,
+        method: &'static Method,
+        params: &Params,
+    ) -> Result<Value, Refusal> {
+        let answer = run(self, method, params);
+        for note in params.take_notes() {
+            self.violate(method.name, &note);
+        }
+        if let Err(refusal) = &answer
+            && refusal.violation
+        {
+            let what = refusal.description.clone();
+            self.violate(method.name, &what);
+        }
+        answer
+    }
+}
+
 /// Runs a call: checks the declared parameters, then runs the method. `getUpdates` waits, so it is
 /// part of the HTTP side.
-pub(crate) fn run(state: &mut State, method: &'static Method, params: &Params) -> Answer {
+fn run(state: &mut State, method: &'static Method, params: &Params) -> Answer {
     check_declared(method, params)?;
     match method.name {
         "getMe" => Ok(me(state)),

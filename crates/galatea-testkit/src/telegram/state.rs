@@ -1,30 +1,24 @@
 //! State of the server, behind one lock that is never held across an await.
 
+use bytes::Bytes;
+use galatea_core::{Clock, SystemClock, Timestamp};
+use serde_json::{Map, Value};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
     time::Instant,
 };
-
-use bytes::Bytes;
-use galatea_core::{Clock, SystemClock, Timestamp};
-use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use axum::Router;
-
 use super::{
-    answer::Refusal,
     faults::Effect,
     flood::{Flood, Pace},
-    http,
-    load::LoadState,
     params::{Params, Upload},
     schema::Method,
     updates::Updates,
     world::{Person, World},
 };
-use crate::loopback::{Record, Scene};
+use crate::{loopback::Record, telegram::loading::LoadState};
 
 /// How the server behaves. `Options::default()` is strict and records everything.
 #[derive(Clone)]
@@ -156,7 +150,7 @@ pub struct State {
 }
 
 impl State {
-    fn new(options: Options) -> Self {
+    pub(crate) fn new(options: Options) -> Self {
         let id =
             options.token.split(':').next().and_then(|id| id.parse().ok()).unwrap_or(7_000_000_001);
         let bot = Person {
@@ -222,64 +216,7 @@ impl State {
         self.files.insert(id.clone(), StoredFile { name: name.to_owned(), path, bytes, size });
         id
     }
-
-    /// Runs one call against the world, after its checks. Notes become violations.
-    pub(crate) fn run(
-        &mut self,
-        method: &'static Method,
-        params: &Params,
-    ) -> Result<Value, Refusal> {
-        let answer = super::methods::run(self, method, params);
-        for note in params.take_notes() {
-            self.violate(method.name, &note);
-        }
-        if let Err(refusal) = &answer
-            && refusal.violation
-        {
-            let what = refusal.description.clone();
-            self.violate(method.name, &what);
-        }
-        answer
-    }
 }
 
 /// The state and a notification of its changes.
 pub(crate) type Shared = crate::loopback::Shared<State>;
-
-impl Scene for State {
-    type Options = Options;
-    type Effect = Effect;
-    const RULES: &'static str = "the Bot API's rules";
-
-    fn new(options: Options, _base: &str) -> Self {
-        Self::new(options)
-    }
-
-    fn router(shared: Arc<Shared>) -> Router {
-        http::router(shared)
-    }
-
-    fn record(&self) -> &Record<Effect> {
-        &self.record
-    }
-
-    fn record_mut(&mut self) -> &mut Record<Effect> {
-        &mut self.record
-    }
-
-    fn story(&self) -> Vec<String> {
-        let quiet = |c: &&Call| {
-            c.method == "getUpdates"
-                && c.answer.as_ref().is_none_or(|a| a["result"] == serde_json::json!([]))
-        };
-        let line = |c: &Call| {
-            format!(
-                "{} {} -> {}",
-                c.method,
-                Value::Object(c.params.clone()),
-                c.answer.as_ref().map_or("no answer".to_owned(), Value::to_string)
-            )
-        };
-        self.calls.iter().filter(|c| !quiet(c)).map(line).collect()
-    }
-}

@@ -3,10 +3,8 @@
 use bytes::Bytes;
 use url::Url;
 
-use super::{
-    people::Person,
-    state::{Access, Call, Keys, State},
-};
+use super::state::{Call, State};
+use crate::x::options::{Access, Keys};
 
 /// A test's handle to a running server.
 pub type Handle = crate::loopback::Handle<State>;
@@ -40,15 +38,6 @@ impl Handle {
     /// The account's handle.
     pub fn account_handle(&self) -> String {
         self.shared.lock().options.handle.clone()
-    }
-
-    /// Adds a person.
-    pub fn user(&self, name: &str, handle: &str) -> Person {
-        Person {
-            api: self.clone(),
-            id: self.change(|s| s.world.person(name, handle)),
-            handle: handle.to_owned(),
-        }
     }
 
     /// Reserves an id for a post that is created later.

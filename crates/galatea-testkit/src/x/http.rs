@@ -23,9 +23,12 @@ use super::{
     params::{self, Query},
     problem::Problem,
     routes::{self, Route},
-    state::{Access, Call, Shared, State},
+    state::{Call, Shared, State},
 };
-use crate::loopback::{ErrorBody, Wire};
+use crate::{
+    loopback::{ErrorBody, Wire},
+    x::options::Access,
+};
 
 /// Largest request body: one piece of an upload and the form around it.
 const MAX_BODY: usize = 6 << 20;
@@ -194,7 +197,7 @@ fn allowed(
     if !state.enrolled {
         return Err(Problem::not_enrolled());
     }
-    if route.writes && access == Some(Access::Read) {
+    if route.writes && access == Some(crate::x::options::Access::Read) {
         return Err(Problem::read_only());
     }
     let query: Query = query_of(head).into_iter().collect();
@@ -251,8 +254,8 @@ fn write(answer: &Answer) -> Response {
         set(headers, "x-rate-limit-reset", &standing.reset.to_string());
     }
     match answer.access {
-        Some(Access::Read) => set(headers, "x-access-level", "read"),
-        Some(Access::Write) => set(headers, "x-access-level", "read-write"),
+        Some(crate::x::options::Access::Read) => set(headers, "x-access-level", "read"),
+        Some(crate::x::options::Access::Write) => set(headers, "x-access-level", "read-write"),
         None => {}
     }
     response

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{posting::id, problem::Problem};
-use crate::telegram::multipart;
+use super::problem::Problem;
+use crate::{telegram::multipart, x::params::id_in};
 
 /// Largest piece in bytes (X API v2, media upload, APPEND).
 const PIECE: usize = 5 << 20;
@@ -144,7 +144,7 @@ impl Uploads {
         };
         let file = self
             .files
-            .get_mut(&id(body.get("id"), "$.id")?)
+            .get_mut(&id_in(body.get("id"), "$.id")?)
             .ok_or_else(|| Problem::invalid("no such media id"))?;
         file.alt = Some(alt.to_owned());
         Ok((200, json!({ "data": { "id": body["id"], "associated_metadata": body["metadata"] } })))

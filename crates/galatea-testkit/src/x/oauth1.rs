@@ -7,7 +7,7 @@ use base64::Engine;
 use hmac::{Hmac, Mac};
 use sha1::Sha1;
 
-use super::state::Keys;
+use crate::x::options::Keys;
 
 /// Largest accepted difference of a timestamp, in seconds.
 const WINDOW: i64 = 300;

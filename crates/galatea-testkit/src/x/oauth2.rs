@@ -7,7 +7,8 @@ use base64::Engine;
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use super::{problem::Problem, state::Options};
+use super::problem::Problem;
+use crate::x::options::Options;
 
 /// Lifetime of an authorization code in seconds.
 const CODE: i64 = 30;

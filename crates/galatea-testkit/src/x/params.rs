@@ -1,5 +1,6 @@
 //! Query parameters that the documents list for each route.
 
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 use super::problem::Problem;
@@ -159,6 +160,14 @@ fn id(name: &str, value: &str) -> Result<bool, Problem> {
             "The `{name}` query parameter value [{value}] does not match ^[0-9]{{1,19}}$"
         )))
     }
+}
+
+pub(crate) fn id_in(value: Option<&Value>, name: &str) -> Result<u64, Problem> {
+    let text = value
+        .and_then(Value::as_str)
+        .filter(|t| (1..=19).contains(&t.len()) && t.bytes().all(|b| b.is_ascii_digit()));
+    text.and_then(|t| t.parse().ok())
+        .ok_or_else(|| Problem::invalid(&format!("{name}: does not match ^[0-9]{{1,19}}$")))
 }
 
 #[cfg(test)]

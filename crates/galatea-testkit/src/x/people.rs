@@ -12,6 +12,17 @@ pub struct Person {
     pub handle: String,
 }
 
+impl Handle {
+    /// Adds a person.
+    pub fn user(&self, name: &str, handle: &str) -> Person {
+        Person {
+            api: self.clone(),
+            id: self.change(|s| s.world.person(name, handle)),
+            handle: handle.to_owned(),
+        }
+    }
+}
+
 impl Person {
     /// Creates a post and returns its id; `@handle` in the text is a mention.
     pub fn posts(&self, text: &str) -> u64 {

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
+    params::id_in,
     problem::Problem,
     render::{links, mentions, weight},
     state::State,
@@ -111,7 +112,7 @@ fn read(state: &State, body: &Value) -> Result<Draft, Problem> {
                 reply,
                 &["in_reply_to_tweet_id", "exclude_reply_user_ids", "auto_populate_reply_metadata"],
             )?;
-            Some(id(reply.get("in_reply_to_tweet_id"), "$.reply.in_reply_to_tweet_id")?)
+            Some(id_in(reply.get("in_reply_to_tweet_id"), "$.reply.in_reply_to_tweet_id")?)
         }
         Some(_) => return Err(Problem::invalid("$.reply: must be an object")),
     };
@@ -126,7 +127,7 @@ fn read(state: &State, body: &Value) -> Result<Draft, Problem> {
             if !(1..=4).contains(&list.len()) {
                 return Err(Problem::invalid("$.media.media_ids: must have 1 to 4 items"));
             }
-            list.iter().map(|v| id(Some(v), "$.media.media_ids")).collect::<Result<_, _>>()?
+            list.iter().map(|v| id_in(Some(v), "$.media.media_ids")).collect::<Result<_, _>>()?
         }
         Some(_) => return Err(Problem::invalid("$.media: must be an object")),
     };
@@ -151,7 +152,8 @@ fn read(state: &State, body: &Value) -> Result<Draft, Problem> {
     if text.chars().any(|c| matches!(c, '\u{FFFE}' | '\u{FEFF}' | '\u{FFFF}')) {
         return Err(Problem::invalid("$.text: has forbidden characters"));
     }
-    let quotes = body.get("quote_tweet_id").map(|v| id(Some(v), "$.quote_tweet_id")).transpose()?;
+    let quotes =
+        body.get("quote_tweet_id").map(|v| id_in(Some(v), "$.quote_tweet_id")).transpose()?;
     debug_assert!(links(&text).len() < 1000);
     Ok(Draft { text, reply_to, quotes, media })
 }
@@ -161,12 +163,4 @@ fn keys(object: &Map<String, Value>, known: &[&str]) -> Result<(), Problem> {
         Some(odd) => Err(Problem::invalid(&format!("$.{odd}: is not defined in the schema"))),
         None => Ok(()),
     }
-}
-
-pub(super) fn id(value: Option<&Value>, name: &str) -> Result<u64, Problem> {
-    let text = value
-        .and_then(Value::as_str)
-        .filter(|t| (1..=19).contains(&t.len()) && t.bytes().all(|b| b.is_ascii_digit()));
-    text.and_then(|t| t.parse().ok())
-        .ok_or_else(|| Problem::invalid(&format!("{name}: does not match ^[0-9]{{1,19}}$")))
 }

@@ -3,7 +3,14 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{params::Query, posting, problem::Problem, render, state::State, world::Post};
+use super::{
+    params::{Query, id_in},
+    posting,
+    problem::Problem,
+    render,
+    state::State,
+    world::Post,
+};
 
 /// A documented route and the ids in its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +60,7 @@ pub(super) fn run(
     raw: &Bytes,
     content_type: &str,
 ) -> Result<(u16, Value), Problem> {
-    let id = |n: usize| posting::id(route.ids.get(n).map(|t| json!(t)).as_ref(), "id");
+    let id = |n: usize| id_in(route.ids.get(n).map(|t| json!(t)).as_ref(), "id");
     let get = |name: &str| query.get(name).map_or("", String::as_str);
     match route.name {
         "GET /2/users/me" => Ok((200, json!({ "data": render::user(state, state.world.me) }))),
@@ -104,8 +111,7 @@ pub(super) fn run(
                     .breach("liked on a self-serve tier"));
             }
             let liked = route.name.starts_with("POST");
-            let post =
-                if liked { posting::id(body.get("tweet_id"), "$.tweet_id")? } else { id(1)? };
+            let post = if liked { id_in(body.get("tweet_id"), "$.tweet_id")? } else { id(1)? };
             if liked {
                 state.world.likes.insert(post)
             } else {

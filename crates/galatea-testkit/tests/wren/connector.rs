@@ -7,7 +7,7 @@ use galatea_core::{
 use std::{net::SocketAddr, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
-use crate::{SOURCE, encode::MAX_TEXT, receive, send::Line};
+use super::{SOURCE, encode::MAX_TEXT, receive, send::Line};
 
 /// One login.
 pub(crate) struct Wren {

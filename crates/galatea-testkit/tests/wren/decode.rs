@@ -5,7 +5,7 @@ use galatea_core::{
     IncomingMessage, RemoteId, RoomRef, Timestamp, WorldRef,
 };
 
-use crate::SOURCE;
+use super::SOURCE;
 
 /// What a line says.
 #[derive(Debug, PartialEq, Eq)]

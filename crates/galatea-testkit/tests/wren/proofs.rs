@@ -11,7 +11,7 @@ use galatea_testkit::connector_suite::{
 };
 use std::sync::Arc;
 
-use crate::{
+use super::{
     SOURCE,
     connector::Wren,
     encode::MAX_TEXT,

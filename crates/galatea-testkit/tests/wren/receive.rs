@@ -10,7 +10,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::{
+use super::{
     connector::Wren,
     decode::{self, Said},
 };

@@ -7,7 +7,7 @@ use galatea_core::{
 };
 use tokio::{io::AsyncWriteExt, net::tcp::OwnedWriteHalf, sync::Mutex};
 
-use crate::encode;
+use super::encode;
 
 /// The way out of the connection; none while there is none.
 #[derive(Default)]

@@ -1,12 +1,8 @@
 //! The settings of one account.
 
-use galatea_core::{
-    Connector, ConnectorConfig, ExposeSecret, Host, Result, SecretString, Settings, Source,
-    Variable, character::Explanation,
-};
-use std::sync::Arc;
+use galatea_core::{ExposeSecret, Result, SecretString, Settings, Variable};
 
-use crate::{connector::ParrotConnector, error};
+use crate::error;
 
 const TOKEN: Variable =
     Variable::new("PARROT_TOKEN", "The account's token: number, colon, secret.")
@@ -14,6 +10,9 @@ const TOKEN: Variable =
         .required();
 const API_ROOT: Variable =
     Variable::new("PARROT_API_ROOT", "Address of the server.").or(DEFAULT_ROOT);
+
+/// Every setting of the connector.
+pub(crate) const VARIABLES: &[Variable] = &[TOKEN, API_ROOT];
 
 // `.example` is not a host by definition (RFC 2606 §2): put the platform's own address here.
 const DEFAULT_ROOT: &str = "https://chat.example";
@@ -32,20 +31,8 @@ fn default_root() -> String {
 }
 
 impl ParrotConfig {
-    /// The account's own number, known without a call.
-    pub(crate) fn account(&self) -> Result<u64> {
-        let (number, secret) = self.token.expose_secret().split_once(':').unwrap_or_default();
-        // The token is not repeated: it may be right but for one character.
-        number.parse().ok().filter(|_| !secret.is_empty()).ok_or_else(error::token_shape)
-    }
-}
-
-impl ConnectorConfig for ParrotConfig {
-    const SOURCE: Source = crate::SOURCE;
-    const VARIABLES: &'static [Variable] = &[TOKEN, API_ROOT];
-    const PAGES: &'static [Explanation] = error::PAGES;
-
-    fn from_settings(settings: &Settings) -> Result<Option<Self>> {
+    /// Reads the settings; none without a token.
+    pub(crate) fn read(settings: &Settings) -> Result<Option<Self>> {
         let Some(token) = settings.secret(&TOKEN) else { return Ok(None) };
         let api_root = settings.text(&API_ROOT).unwrap_or_else(default_root);
         if !api_root.starts_with("https://") && !api_root.starts_with("http://") {
@@ -58,8 +45,11 @@ impl ConnectorConfig for ParrotConfig {
         Ok(Some(config))
     }
 
-    fn build(self, host: &Host) -> Result<Arc<dyn Connector>> {
-        Ok(Arc::new(ParrotConnector::new(&self, host)?))
+    /// The account's own number, known without a call.
+    pub(crate) fn account(&self) -> Result<u64> {
+        let (number, secret) = self.token.expose_secret().split_once(':').unwrap_or_default();
+        // The token is not repeated: it may be right but for one character.
+        number.parse().ok().filter(|_| !secret.is_empty()).ok_or_else(error::token_shape)
     }
 }
 
@@ -69,23 +59,21 @@ mod tests {
 
     #[test]
     fn off_without_a_token_and_on_with_one() {
-        assert!(ParrotConfig::from_settings(&Settings::default()).unwrap().is_none());
-        let config = ParrotConfig::from_settings(&Settings::from_pairs([(TOKEN.name, "7:secret")]))
-            .unwrap()
-            .unwrap();
+        assert!(ParrotConfig::read(&Settings::default()).unwrap().is_none());
+        let config =
+            ParrotConfig::read(&Settings::from_pairs([(TOKEN.name, "7:secret")])).unwrap().unwrap();
         assert_eq!((config.account().unwrap(), config.api_root.as_str()), (7, DEFAULT_ROOT));
     }
 
     #[test]
     fn nonsense_is_refused_with_its_place_and_without_the_secret() {
-        let error =
-            ParrotConfig::from_settings(&Settings::from_pairs([(TOKEN.name, "hush")])).unwrap_err();
+        let error = ParrotConfig::read(&Settings::from_pairs([(TOKEN.name, "hush")])).unwrap_err();
         assert!(
             error.to_string().contains(TOKEN.name) && !error.report().contains("hush"),
             "{}",
             error.report()
         );
         let pairs = [(TOKEN.name, "7:secret"), (API_ROOT.name, "ftp://x")];
-        assert!(ParrotConfig::from_settings(&Settings::from_pairs(pairs)).is_err());
+        assert!(ParrotConfig::read(&Settings::from_pairs(pairs)).is_err());
     }
 }

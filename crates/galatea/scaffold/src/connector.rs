@@ -2,17 +2,36 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Account, Capabilities, Connector, ConnectorInfo, Finding, Gateway, Host, ReadBack, Result,
-    TextUnit,
+    Account, Capabilities, Connector, ConnectorConfig, ConnectorInfo, Finding, Gateway, Host,
+    ReadBack, Result, Settings, Source, TextUnit, Variable, character::Explanation,
 };
 use galatea_http::{HttpClient, HttpOptions};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    SOURCE, config::ParrotConfig, decode::remote, encode::MAX_TEXT, error::codes, receive,
+    SOURCE,
+    config::{self, ParrotConfig},
+    decode::remote,
+    encode::MAX_TEXT,
+    error::{self, codes},
+    receive,
     send::Api,
 };
+
+impl ConnectorConfig for ParrotConfig {
+    const SOURCE: Source = SOURCE;
+    const VARIABLES: &'static [Variable] = config::VARIABLES;
+    const PAGES: &'static [Explanation] = error::PAGES;
+
+    fn from_settings(settings: &Settings) -> Result<Option<Self>> {
+        Self::read(settings)
+    }
+
+    fn build(self, host: &Host) -> Result<Arc<dyn Connector>> {
+        Ok(Arc::new(ParrotConnector::new(&self, host)?))
+    }
+}
 
 /// One account.
 pub(crate) struct ParrotConnector {

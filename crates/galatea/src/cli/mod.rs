@@ -146,7 +146,7 @@ mod tests {
         command().debug_assert();
     }
 
-    /// `tests/start/json.rs` has each of them fail.
+    /// `e2e/start/json.rs` has each of them fail.
     #[test]
     fn every_command_with_json_is_in_the_list_of_the_test() {
         fn walk(command: &clap::Command, path: &str, found: &mut Vec<String>) {
@@ -158,7 +158,7 @@ mod tests {
         }
         let mut commands = Vec::new();
         walk(&command(), "", &mut commands);
-        let listed = include_str!("../../tests/start/json_commands.txt");
+        let listed = include_str!("../../../../tests/tests/e2e/start/json_commands.txt");
         for command in &commands {
             let is_of = |line: &&str| *line == command || line.starts_with(&format!("{command} "));
             assert!(listed.lines().any(|line| is_of(&line)), "{command} is not listed");

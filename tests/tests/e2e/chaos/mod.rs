@@ -1,9 +1,9 @@
 //! SIGKILL at random moments under load in fifty rooms, while the platforms lose answers, apply
 //! calls late, deliver events twice and limit rates.
 //!
-//! The suite kills 300 times, in four quarters that run in parallel. `GALATEA_CHAOS_SEED` repeats
+//! The suite kills 300 times in four quarters that run in parallel, in CI 100 times. `GALATEA_CHAOS_SEED` repeats
 //! the random choices of a run, but not its timing. `GALATEA_CHAOS_KILLS` sets the number of kills
-//! for `cargo xtask chaos`, a long run of the first quarter.
+//! of each quarter; `cargo xtask chaos` is a long run of the first one.
 
 mod house;
 mod storm;

@@ -184,6 +184,10 @@ async fn play(
     let room = stage.room(talk)?;
     let mut running = program.spawn();
     running.wait_for_line("ready in").await;
+    if talk.document.is_some() {
+        running.wait_for_line("documents are up to date").await;
+    }
+    stage.connected(talk.place).await;
     let mention = stage.mention(talk.place);
     for line in &talk.lines {
         let text = line.says.replace("{bot}", &mention);

@@ -108,6 +108,17 @@ impl Stage {
         })
     }
 
+    /// Waits until the program has its session. A platform keeps no messages for a bot before its
+    /// first one.
+    pub(super) async fn connected(&self, place: Place) {
+        if matches!(place, Place::Post | Place::Thread) {
+            let session = |d: &discord::Handle| {
+                (d.connected() == 1 && d.identified() + d.resumed() > 0).then_some(())
+            };
+            self.discord.wait_for("the session", session).await;
+        }
+    }
+
     fn texts(&self, room: &Room) -> Vec<String> {
         match room {
             Room::Telegram(_, chat) => {

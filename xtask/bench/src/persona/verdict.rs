@@ -80,8 +80,17 @@ pub(super) fn judge(line: &Line, speakers: &[&str], answer: &str) -> Verdict {
 
 fn is_right(line: &Line, answer: &str) -> bool {
     let answer = answer.to_lowercase();
-    let has = |word: &String| answer.contains(&word.to_lowercase());
+    let has = |word: &String| contains_word(&answer, &word.to_lowercase());
     line.right.iter().all(|group| group.iter().any(has)) && !line.wrong.iter().any(has)
+}
+
+/// True if `word` stands in `text` and no letter or digit touches it: the 9 of 90 is no 9.
+fn contains_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + word.len()..].chars().next();
+        ![before, after].into_iter().flatten().any(char::is_alphanumeric)
+    })
 }
 
 fn leaks(answer: &str, speakers: &[&str]) -> Vec<String> {
@@ -170,5 +179,6 @@ mod tests {
         assert!(is_right(&line, "At 2 PM, in front of the Mill."));
         assert!(!is_right(&line, "At 2 pm."));
         assert!(!is_right(&line, "At 2 pm at the mill or the church."));
+        assert!(!is_right(&line, "At 12 pm at the mill."), "a part of a number is none");
     }
 }

@@ -1,7 +1,6 @@
 //! Tests with small crates that have and do not have cycles.
 
 use super::*;
-use std::fs;
 
 fn found(files: &[(&str, &str)]) -> Vec<Circle> {
     let folder = tempfile::tempdir().unwrap();

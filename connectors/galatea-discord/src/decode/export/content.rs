@@ -1,8 +1,7 @@
-//! What a message of an export contains, in the words that the connector uses for the same message
+//! Content of an exported message, in the words that the connector uses for the same message
 //! when it receives it.
 
 use galatea_core::{Content, Media, Quote, QuoteKind};
-use serde::Deserialize;
 use serde_json::json;
 
 use super::{
@@ -10,58 +9,12 @@ use super::{
         media::{kind, sticker},
         text::to_markdown,
     },
-    Author, Message, Named,
+    Author, ExportedMessage, ExportedName,
+    file::Attachment,
 };
 
-/// The words, files and stickers of a message or of one that it forwards.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Said {
-    content: String,
-    #[serde(default)]
-    attachments: Vec<Attachment>,
-    #[serde(default)]
-    embeds: Vec<Embed>,
-    #[serde(default)]
-    stickers: Vec<Sticker>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Attachment {
-    id: String,
-    #[serde(default)]
-    url: String,
-    file_name: String,
-    #[serde(default)]
-    file_size_bytes: Option<u64>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Embed {
-    #[serde(default)]
-    title: Option<String>,
-    #[serde(default)]
-    description: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Sticker {
-    id: String,
-    name: String,
-    #[serde(default)]
-    format: String,
-}
-
-impl Sticker {
-    /// Whether it is a vector animation, which models cannot read as an image.
-    fn is_lottie(&self) -> bool {
-        self.format == "Lottie"
-    }
-}
-
 /// The content; empty for a message with a preview of a link only.
-pub(super) fn of(message: &Message, channel: &Named) -> Content {
+pub(super) fn of(message: &ExportedMessage, channel: &ExportedName) -> Content {
     let said = &message.said;
     let forwarded = message.forwarded_message.as_ref();
     let readable = |text: &str| {
@@ -144,14 +97,15 @@ fn mime(name: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
     use galatea_core::MediaKind;
+    use serde::Deserialize;
     use serde_json::Value;
 
     fn read(more: Value) -> Content {
         let mut message =
             json!({ "id": "9", "content": "", "author": { "id": "1", "name": "ann" } });
         message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        let channel = Named { id: "5".into(), name: "general".into(), kind: String::new() };
-        of(&Message::deserialize(message).unwrap(), &channel)
+        let channel = ExportedName { id: "5".into(), name: "general".into(), kind: String::new() };
+        of(&ExportedMessage::deserialize(message).unwrap(), &channel)
     }
 
     #[test]

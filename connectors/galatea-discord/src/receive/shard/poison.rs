@@ -4,14 +4,14 @@ use galatea_core::Gap;
 use serde_json::Value;
 use std::time::Duration;
 
-use super::{End, Shard};
-use crate::receive::Item;
+use super::{ConnectionEnd, Shard};
+use crate::receive::ShardEvent;
 
 impl Shard {
     /// Handles a payload that broke the connection because it is too large or not text. It may have
     /// been damaged in transit, so the first time the shard resumes and receives it again. The
     /// second time the shard skips the event, which would otherwise come back forever.
-    pub(super) async fn poisoned(&mut self, ready: bool) -> End {
+    pub(super) async fn poisoned(&mut self, ready: bool) -> ConnectionEnd {
         // Compare sessions, not `ready`: after a resume the payload comes before RESUMED.
         let here = self.session.clone();
         let again = here.is_some() && self.poison == here;
@@ -28,7 +28,7 @@ impl Shard {
         if let Some(session) = &mut self.session {
             // Events are numbered without gaps, so this one is the next.
             session.sequence += 1;
-            let skipped = Item {
+            let skipped = ShardEvent {
                 session: session.clone(),
                 name: String::new(),
                 data: Value::Null,
@@ -41,7 +41,7 @@ impl Shard {
                 );
             }
         }
-        End::Resume(Duration::ZERO)
+        ConnectionEnd::Resume(Duration::ZERO)
     }
 
     /// Records the gap of an unreadable event: its sequence number, none of its content.

@@ -1,11 +1,11 @@
-//! What a shard does when the gateway has sent nothing for too long.
+//! Step of a shard when the gateway has sent nothing for too long.
 
 use galatea_core::{Error, ErrorKind};
 use serde_json::json;
 use std::time::Duration;
 use tokio::time::Instant;
 
-use super::{End, REQUEST_MEMBERS, Shard};
+use super::{ConnectionEnd, REQUEST_MEMBERS, Shard};
 use crate::{
     error::codes,
     receive::{
@@ -22,7 +22,7 @@ impl Shard {
         socket: &mut Socket,
         watchdog: &mut Watchdog,
         ready: bool,
-    ) -> Option<End> {
+    ) -> Option<ConnectionEnd> {
         let now = Instant::now();
         let seconds = |wait: Duration| wait.as_secs();
         let patience = self.fleet.patience;
@@ -33,7 +33,7 @@ impl Shard {
                     seconds = seconds(patience.beginning),
                     "Discord accepted a resume but sent no RESUMED; beginning a new session"
                 );
-                Some(End::Fresh(Duration::ZERO))
+                Some(ConnectionEnd::Fresh(Duration::ZERO))
             }
             Stall::NoSession => {
                 let error = Error::new(
@@ -41,7 +41,7 @@ impl Shard {
                     "Discord's gateway took the bot in and did not begin its session",
                 )
                 .with_code(codes::CONNECT);
-                Some(End::Failed(self.fleet.intake.api.placed(
+                Some(ConnectionEnd::Failed(self.fleet.intake.api.placed(
                     error.with(
                         "cause",
                         format!("no READY within {} s", seconds(patience.beginning)),
@@ -74,7 +74,11 @@ impl Shard {
                     fresh,
                     "Discord answers heartbeats but sends no events; reconnecting"
                 );
-                Some(if fresh { End::Fresh(Duration::ZERO) } else { End::Resume(Duration::ZERO) })
+                Some(if fresh {
+                    ConnectionEnd::Fresh(Duration::ZERO)
+                } else {
+                    ConnectionEnd::Resume(Duration::ZERO)
+                })
             }
         }
     }

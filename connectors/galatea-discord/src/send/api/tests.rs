@@ -4,13 +4,17 @@ use super::*;
 use galatea_core::SystemClock;
 use serde_json::json;
 
-fn api(root: &str) -> Api {
+fn api(root: &str) -> DiscordApi {
     let config = DiscordConfig {
         api_root: Url::parse(root).unwrap(),
         ..DiscordConfig::new(SecretString::from("CANARYcanary".to_owned()))
     };
-    Api::new(&config, "DiscordBot (https://bot.example, 1)".to_owned(), Arc::new(SystemClock))
-        .unwrap()
+    DiscordApi::new(
+        &config,
+        "DiscordBot (https://bot.example, 1)".to_owned(),
+        Arc::new(SystemClock),
+    )
+    .unwrap()
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a message of an export contains, in the words that the connector uses for the same message
+//! Content of an exported message, in the words that the connector uses for the same message
 //! when it receives it.
 
 use galatea_core::{Content, Media, MediaKind};
@@ -9,7 +9,7 @@ use super::super::text;
 
 /// Begins what stands in place of a path if the file was not exported: "(File not included. …)".
 const NO_FILE: char = '(';
-/// What Telegram shows in place of the name of an account that was deleted.
+/// Text that Telegram shows in place of the name of an account that was deleted.
 const DELETED: &str = "Deleted Account";
 
 /// The content; empty for a message of a kind without words.
@@ -51,7 +51,7 @@ fn markdown(value: &Value) -> String {
     text::to_markdown(&plain, &entities)
 }
 
-/// How a piece is formatted, as far as Markdown shows it.
+/// Format of a piece, as far as Markdown shows it.
 fn style(piece: &Value) -> Option<MessageEntityKind> {
     use MessageEntityKind as K;
     let field = |name: &str| piece.get(name).and_then(Value::as_str);

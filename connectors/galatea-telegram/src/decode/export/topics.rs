@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use super::integer;
 
-/// Which topic each message of a chat belongs to.
+/// Topic of each message of a chat.
 #[derive(Debug, Default)]
 pub(super) struct Topics {
     /// Names, by the number of the message that created the topic, which is its thread id.
@@ -45,7 +45,7 @@ impl Topics {
         Self { names, threads }
     }
 
-    /// Whether the chat has topics.
+    /// True if the chat has topics.
     pub(super) fn are_used(&self) -> bool {
         !self.names.is_empty()
     }

@@ -45,7 +45,7 @@ fn answers_are_distinguished() {
 
 #[test]
 fn the_token_is_not_shown() {
-    let api = Api::new(
+    let api = BotApi::new(
         &TelegramConfig::new(SecretString::from("1:CANARYcanary".to_owned())),
         Arc::new(SystemClock),
     )

@@ -9,7 +9,7 @@ use url::Url;
 
 use super::{
     oauth2::App,
-    tokens::{TokenFile, Tokens},
+    tokens::{LoginTokens, TokenFile},
 };
 use crate::error::{Failure, Problem, codes};
 
@@ -84,9 +84,9 @@ impl Login {
         value("code").map(str::to_owned).ok_or_else(|| wrong("there is no code in this address"))
     }
 
-    async fn who(&self, tokens: &Tokens) -> Result<(String, String)> {
+    async fn who(&self, tokens: &LoginTokens) -> Result<(String, String)> {
         #[derive(Deserialize)]
-        struct Answer {
+        struct LoginAnswer {
             data: User,
         }
         #[derive(Deserialize)]
@@ -105,7 +105,7 @@ impl Login {
             .bytes()
             .await
             .map_err(|e| Failure::Transport(e).into_error("GET /2/users/me"))?;
-        match serde_json::from_slice::<Answer>(&body) {
+        match serde_json::from_slice::<LoginAnswer>(&body) {
             Ok(answer) if status == 200 => Ok((answer.data.id, answer.data.username)),
             _ => Err(match Problem::read(status, &body) {
                 Some(problem) if status != 200 => Failure::Refused(Box::new(problem)),

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Mutex;
 
-use super::tokens::{TokenFile, Tokens};
+use super::tokens::{LoginTokens, TokenFile};
 use crate::error::{Failure, Problem, codes};
 
 /// A token that expires within this time is renewed before use.
@@ -51,8 +51,8 @@ struct Renewal {
 
 /// The newest tokens.
 struct CurrentTokens {
-    tokens: Tokens,
-    /// Whether they are on disk.
+    tokens: LoginTokens,
+    /// True if they are on disk.
     stored: bool,
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn login_needed(why: &'static str) -> Error {
 impl App {
     /// Exchanges a code or refresh token for tokens. The account's id and name stay empty: the
     /// endpoint does not return them.
-    pub(crate) async fn grant(&self, pairs: &[(&str, &str)]) -> Result<Tokens> {
+    pub(crate) async fn grant(&self, pairs: &[(&str, &str)]) -> Result<LoginTokens> {
         let mut pairs = pairs.to_vec();
         let mut request = self.http.post(&self.endpoint).total_timeout(TIMEOUT);
         if let Some(secret) = &self.client_secret {
@@ -105,7 +105,7 @@ impl App {
                 "X gave no refresh token: the scope offline.access is missing",
             ));
         };
-        Ok(Tokens {
+        Ok(LoginTokens {
             access_token: granted.access_token,
             refresh_token,
             expires_at: self.clock.now().plus(Duration::from_secs(granted.expires_in)),
@@ -150,7 +150,7 @@ impl Session {
 impl Renewal {
     async fn token(&self, refused: Option<&SecretString>) -> Result<SecretString> {
         let mut known = self.known.lock().await;
-        let good = |t: &Tokens| {
+        let good = |t: &LoginTokens| {
             self.app.clock.now().plus(MARGIN) < t.expires_at
                 && refused.is_none_or(|r| r.expose_secret() != t.access_token.expose_secret())
         };
@@ -183,17 +183,17 @@ impl Renewal {
         Ok(token)
     }
 
-    async fn renew(&self, old: Tokens) -> Result<CurrentTokens> {
+    async fn renew(&self, old: LoginTokens) -> Result<CurrentTokens> {
         let pairs =
             [("grant_type", "refresh_token"), ("refresh_token", old.refresh_token.expose_secret())];
         let granted = self.app.grant(&pairs).await.map_err(|error| match error.retry() {
-            // Nothing was posted, even if the outcome of the renewal is unknown.
+            // No post was made, even if the outcome of the renewal is unknown.
             Retry::Never => error,
             _ => error.with_sent(Sent::No),
         })?;
         tracing::debug!("renewed the OAuth 2 tokens of X");
         Ok(CurrentTokens {
-            tokens: Tokens { user_id: old.user_id, user_name: old.user_name, ..granted },
+            tokens: LoginTokens { user_id: old.user_id, user_name: old.user_name, ..granted },
             stored: false,
         })
     }

@@ -13,14 +13,14 @@ use crate::error::codes;
 
 /// The tokens that a login or a refresh returned.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Tokens {
+pub(crate) struct LoginTokens {
     /// Valid for two hours (X, OAuth 2).
     #[serde(serialize_with = "written")]
     pub(crate) access_token: SecretString,
     /// Can be used once.
     #[serde(serialize_with = "written")]
     pub(crate) refresh_token: SecretString,
-    /// When the access token expires.
+    /// Expiry of the access token.
     pub(crate) expires_at: Timestamp,
     /// The granted scopes.
     pub(crate) scope: String,
@@ -49,7 +49,7 @@ impl TokenFile {
     ///
     /// # Errors
     /// `Invalid` for a malformed file, `Unexpected` for one that cannot be read.
-    pub(crate) fn read(&self) -> Result<Option<Tokens>> {
+    pub(crate) fn read(&self) -> Result<Option<LoginTokens>> {
         let bytes = match std::fs::read(&self.0) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -71,7 +71,7 @@ impl TokenFile {
     ///
     /// # Errors
     /// `Unexpected` when the file cannot be written; the old tokens are then still there.
-    pub(crate) fn write(&self, tokens: &Tokens) -> Result<()> {
+    pub(crate) fn write(&self, tokens: &LoginTokens) -> Result<()> {
         let bytes = serde_json::to_vec_pretty(tokens)
             .map_err(|_| Error::unexpected("the tokens of X cannot be written as JSON"))?;
         private_file::replace_durably(&self.0, &bytes)
@@ -107,7 +107,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = TokenFile::in_folder(folder.path());
         assert!(file.read().unwrap().is_none());
-        let tokens = Tokens {
+        let tokens = LoginTokens {
             access_token: "canaryA".to_owned().into(),
             refresh_token: "canaryR".to_owned().into(),
             expires_at: Timestamp(5),

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{Lists, Posted, Summons};
-use crate::decode::number;
+use crate::decode::snowflake::number;
 
 /// Most bytes read from the end of a file. A file had 4 MiB at most, and one line more.
 const MOST: u64 = 8 << 20;

@@ -6,7 +6,7 @@ use super::source::Names;
 
 /// A message that a fact names as its evidence.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Said<'a> {
+pub(crate) struct EvidenceMessage<'a> {
     pub(crate) author: EntityId,
     pub(crate) text: &'a str,
     /// The message before it, by whom: it may be the question that this one answers.
@@ -37,7 +37,7 @@ pub(crate) enum Ungrounded {
     Negation,
     /// An "if", "want" or "maybe" was left out.
     Hedge,
-    /// What ended is said to last.
+    /// An ended state is said to last.
     Ended,
     /// It was said in jest.
     Joke,

@@ -11,29 +11,32 @@ mod statement;
 mod unspaced;
 mod words;
 
-pub(crate) use claim::{Said, Statement, Ungrounded};
+pub(crate) use claim::{EvidenceMessage, Statement, Ungrounded};
 pub(crate) use looked_for::with_relatives;
 pub(crate) use source::Names;
 
 use galatea_core::fusion::is_unspaced;
 
-use self::statement::{Fact, Source};
+use self::statement::{Fact, FactSource};
 
-/// Whether a folded word may be looked for as the name of a person: it has no meaning of its own.
+/// True if a folded word may be looked for as the name of a person: it has no meaning of its own.
 pub(crate) fn may_be_name(word: &str) -> bool {
     word.chars().count() > 1 && words::is_unknown(word)
 }
 
-/// Whether a fact stands in its messages.
+/// Checks that a fact stands in its messages.
 ///
 /// # Errors
 /// The first reason why it does not.
-pub(crate) fn grounded(claim: &Statement<'_>, said: &[Said<'_>]) -> Result<(), Ungrounded> {
+pub(crate) fn grounded(
+    claim: &Statement<'_>,
+    said: &[EvidenceMessage<'_>],
+) -> Result<(), Ungrounded> {
     if claim.text.chars().any(is_unspaced) {
         return unspaced::grounded(claim, said);
     }
     let fact = Fact::of(claim);
-    let source = Source::of(claim, said);
+    let source = FactSource::of(claim, said);
     if source.joke {
         return Err(Ungrounded::Joke);
     }

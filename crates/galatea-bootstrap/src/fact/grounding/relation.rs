@@ -1,12 +1,12 @@
-//! Whether the words of a fact are said of the same person, in the same role.
+//! Checks that the words of a fact are said of the same person, in the same role.
 
 use galatea_core::EntityId;
 
 use super::{
     claim::Ungrounded,
-    source::{Clause, Person, Word},
-    statement::{Fact, Source, stands_for},
-    words::Role,
+    source::{Clause, Person, SourceWord},
+    statement::{Fact, FactSource, stands_for},
+    words::WordRole,
 };
 
 /// Words between a possessive and its noun ("my old black dog").
@@ -15,7 +15,7 @@ const BETWEEN: usize = 3;
 /// Each word of the fact is said of its person, and none of another one in its place.
 pub(super) fn kept(
     fact: &Fact<'_>,
-    source: &Source<'_>,
+    source: &FactSource<'_>,
     places: &[(usize, Vec<usize>)],
 ) -> Result<(), Ungrounded> {
     for (at, here) in places {
@@ -32,8 +32,10 @@ pub(super) fn kept(
         return Ok(());
     };
     let role = role(fact, *at);
-    let passive =
-        fact.words.iter().any(|word| word.roles.has(Role::Passive) && !word.roles.has(Role::First));
+    let passive = fact
+        .words
+        .iter()
+        .any(|word| word.roles.has(WordRole::Passive) && !word.roles.has(WordRole::First));
     let keeps = |n: &usize| {
         let clause = &source.clauses[*n];
         let before = source.clauses[..*n].iter().filter(|before| before.message == clause.message);
@@ -46,12 +48,12 @@ pub(super) fn kept(
     Err(Ungrounded::Relation(fact.words[*at].text.to_owned()))
 }
 
-/// Whether a clause says a word of a person: it names the person, or what was said before it does.
+/// True if a clause says a word of a person: it names the person, or what was said before it does.
 fn is_said_of(
     subject: EntityId,
     clauses: &[Clause<'_>],
     n: usize,
-    word: (&Word<'_>, usize),
+    word: (&SourceWord<'_>, usize),
 ) -> bool {
     let clause = &clauses[n];
     let means = |person: Person| {
@@ -79,13 +81,13 @@ fn is_said_of(
     }
 }
 
-/// Whether the messages name a person at all.
+/// True if the messages name a person at all.
 fn names_it(clauses: &[Clause<'_>], subject: EntityId) -> bool {
     let mut words = clauses.iter().flat_map(|clause| &clause.words);
     words.any(|word| word.person == Some(Person::Known(subject)))
 }
 
-/// What the person of a fact has to do with its first word.
+/// Relation of a fact's person to its first word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Relation {
     /// The person does it: "Ada sold".
@@ -98,7 +100,7 @@ enum Relation {
 }
 
 fn role(fact: &Fact<'_>, at: usize) -> Relation {
-    let is_subject = |word: &Word<'_>| word.person == Some(Person::Known(fact.subject));
+    let is_subject = |word: &SourceWord<'_>| word.person == Some(Person::Known(fact.subject));
     let Some(subject) = fact.words[..at].iter().rposition(is_subject) else {
         return Relation::Unknown;
     };
@@ -110,16 +112,16 @@ fn role(fact: &Fact<'_>, at: usize) -> Relation {
             Relation::Acts
         }
         [first, rest @ ..] => {
-            let small = |word: &Word<'_>| !word.roles.is_content() || word.is_number;
+            let small = |word: &SourceWord<'_>| !word.roles.is_content() || word.is_number;
             if !rest.iter().all(small) {
                 return Relation::Unknown;
             }
             // "Ada's" ends in a letter that is a form of "to be".
             if first.fold == "s" {
                 Relation::Unknown
-            } else if first.roles.has(Role::Have) {
+            } else if first.roles.has(WordRole::Have) {
                 Relation::Has
-            } else if first.roles.has(Role::Be) {
+            } else if first.roles.has(WordRole::Be) {
                 Relation::Is
             } else {
                 Relation::Unknown
@@ -129,15 +131,15 @@ fn role(fact: &Fact<'_>, at: usize) -> Relation {
     }
 }
 
-/// Whether a word between a person and a verb leaves their relation as it is: "does not".
-fn is_between(word: &Word<'_>) -> bool {
-    let small = word.roles.has(Role::Negation) || word.roles.has(Role::Function);
-    small && word.fold != "s" && !word.roles.has(Role::Be) && !word.roles.has(Role::Have)
+/// True if a word between a person and a verb leaves their relation as it is: "does not".
+fn is_between(word: &SourceWord<'_>) -> bool {
+    let small = word.roles.has(WordRole::Negation) || word.roles.has(WordRole::Function);
+    small && word.fold != "s" && !word.roles.has(WordRole::Be) && !word.roles.has(WordRole::Have)
 }
 
-/// Whether the word before a verb names a person who is not known: no word of its own sense with a
+/// True if the word before a verb names a person who is not known: no word of its own sense with a
 /// capital letter.
-fn is_stranger(words: &[Word<'_>], at: usize, fact: &Fact<'_>) -> bool {
+fn is_stranger(words: &[SourceWord<'_>], at: usize, fact: &Fact<'_>) -> bool {
     let before =
         words[..at].iter().rev().find(|word| word.roles.is_content() || word.person.is_some());
     before.is_some_and(|word| {
@@ -151,14 +153,14 @@ fn is_stranger(words: &[Word<'_>], at: usize, fact: &Fact<'_>) -> bool {
 }
 
 impl Relation {
-    /// Whether a clause with the word has the person in this relation to it. Only what speaks against
+    /// True if a clause with the word has the person in this relation to it. Only what speaks against
     /// it counts: languages say the same in many ways.
     fn is_kept(
         self,
         fact: &Fact<'_>,
         before: &[&Clause<'_>],
         clause: &Clause<'_>,
-        word: (&Word<'_>, usize),
+        word: (&SourceWord<'_>, usize),
     ) -> bool {
         let (words, subject) = (&clause.words, fact.subject);
         let Some(at) = words.iter().position(|of| stands_for(of, word.0, word.1)) else {
@@ -176,7 +178,7 @@ impl Relation {
                 let left = words[..at].iter().rev().find(|word| word.person.is_some());
                 let Some(left) = left else { return !is_stranger(words, at, fact) };
                 // In "my sister works" the sister does it.
-                let owns = left.roles.has(Role::First) && !is_subject_form(&left.fold);
+                let owns = left.roles.has(WordRole::First) && !is_subject_form(&left.fold);
                 let stranger = is_stranger(words, at, fact);
                 (is(left.person) && !owns && !stranger) || !known(Some(left.person).flatten())
             }
@@ -184,12 +186,12 @@ impl Relation {
                 if owner(words, at).is_some_and(|owner| owner == Person::Known(subject)) {
                     return false;
                 }
-                let has = words[..at]
-                    .iter()
-                    .rposition(|word| word.roles.has(Role::Have) && !word.roles.has(Role::Be));
+                let has = words[..at].iter().rposition(|word| {
+                    word.roles.has(WordRole::Have) && !word.roles.has(WordRole::Be)
+                });
                 let be = words[..at]
                     .iter()
-                    .rposition(|word| word.roles.has(Role::Be) && word.fold != "s");
+                    .rposition(|word| word.roles.has(WordRole::Be) && word.fold != "s");
                 if let Some(has) = has.filter(|has| be.is_none_or(|be| be < *has)) {
                     let holder = person_before(has);
                     // Without a person the author has it.
@@ -201,7 +203,7 @@ impl Relation {
                 is(left) || !known(left) || !words[be + 1..].iter().any(|word| is(word.person))
             }
             Self::Has => {
-                let Some(has) = words[..at].iter().rposition(|word| word.roles.has(Role::Have))
+                let Some(has) = words[..at].iter().rposition(|word| word.roles.has(WordRole::Have))
                 else {
                     return true;
                 };
@@ -215,14 +217,14 @@ impl Relation {
     }
 }
 
-/// Whose a noun is: "my dog", "Carl's boat".
-fn owner(words: &[Word<'_>], at: usize) -> Option<Person> {
+/// Owner of a noun: "my dog", "Carl's boat".
+fn owner(words: &[SourceWord<'_>], at: usize) -> Option<Person> {
     let from = at.saturating_sub(BETWEEN);
     let near = &words[from..at];
-    // Nothing but small words and one adjective between them.
+    // Only small words and one adjective stand between them.
     let last = near.iter().rposition(|word| word.person.is_some())?;
     let genitive = near.get(last + 1).is_some_and(|word| word.fold == "s");
-    let possessive = near[last].roles.has(Role::First) && !is_subject_form(&near[last].fold);
+    let possessive = near[last].roles.has(WordRole::First) && !is_subject_form(&near[last].fold);
     (genitive || possessive).then_some(near[last].person).flatten()
 }
 

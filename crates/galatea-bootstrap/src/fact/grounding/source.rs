@@ -2,7 +2,7 @@
 
 use galatea_core::EntityId;
 
-use super::words::{self, Role, Roles};
+use super::words::{self, Roles, WordRole};
 use crate::{
     fold::fold,
     summary::numbers::{Token, tokens},
@@ -21,7 +21,7 @@ pub(super) enum Person {
 
 /// A word of a text.
 #[derive(Debug, Clone)]
-pub(super) struct Word<'a> {
+pub(super) struct SourceWord<'a> {
     pub(super) text: &'a str,
     pub(super) fold: String,
     pub(super) roles: Roles,
@@ -36,7 +36,7 @@ pub(super) struct Clause<'a> {
     /// Place of its message, and of its sentence.
     pub(super) message: usize,
     pub(super) sentence: usize,
-    pub(super) words: Vec<Word<'a>>,
+    pub(super) words: Vec<SourceWord<'a>>,
 }
 
 /// Names by which people are called, folded, each with the person.
@@ -60,19 +60,19 @@ pub(super) fn words<'a>(
     author: Option<EntityId>,
     names: &Names,
     preferred: EntityId,
-) -> Vec<Word<'a>> {
+) -> Vec<SourceWord<'a>> {
     let word = |token: Token<'a>| {
         let (Token::Word(text) | Token::Number(text)) = token;
         let fold = fold(text);
         let roles = words::roles(&fold);
         let by_role = || {
-            if let Some(author) = author.filter(|_| roles.has(Role::First)) {
+            if let Some(author) = author.filter(|_| roles.has(WordRole::First)) {
                 return Some(Person::Known(author));
             }
-            (roles.has(Role::Third) || roles.has(Role::Second)).then_some(Person::Other)
+            (roles.has(WordRole::Third) || roles.has(WordRole::Second)).then_some(Person::Other)
         };
         let person = named(names, &fold, preferred).map(Person::Known).or_else(by_role);
-        Word { text, fold, roles, is_number: matches!(token, Token::Number(_)), person }
+        SourceWord { text, fold, roles, is_number: matches!(token, Token::Number(_)), person }
     };
     tokens(text).into_iter().map(word).collect()
 }
@@ -93,7 +93,7 @@ pub(super) fn clauses<'a>(
         for part in pieces(part) {
             let mut rest = words(part, Some(author), names, preferred);
             while !rest.is_empty() {
-                let join = rest.iter().skip(1).position(|word| word.roles.has(Role::Joins));
+                let join = rest.iter().skip(1).position(|word| word.roles.has(WordRole::Joins));
                 let behind = rest.split_off(join.map_or(rest.len(), |at| at + 1));
                 clauses.push(Clause { author, message, sentence, words: rest });
                 rest = behind;

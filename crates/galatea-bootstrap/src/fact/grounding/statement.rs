@@ -3,9 +3,9 @@
 use galatea_core::EntityId;
 
 use super::{
-    claim::{Said, Statement, Ungrounded},
-    source::{Clause, Person, Word, clauses, named, words as words_of},
-    words::{Role, are_alike, are_cases, are_same},
+    claim::{EvidenceMessage, Statement, Ungrounded},
+    source::{Clause, Person, SourceWord, clauses, named, words as words_of},
+    words::{WordRole, are_alike, are_cases, are_same},
 };
 use crate::{
     fold::fold,
@@ -18,7 +18,7 @@ const ENDING: usize = 2;
 /// A fact in words.
 pub(super) struct Fact<'a> {
     pub(super) subject: EntityId,
-    pub(super) words: Vec<Word<'a>>,
+    pub(super) words: Vec<SourceWord<'a>>,
     /// The places of the words that have to stand in the source.
     pub(super) content: Vec<usize>,
 }
@@ -32,7 +32,7 @@ impl<'a> Fact<'a> {
                 word.person = Some(Person::Known(claim.subject));
             }
         }
-        let is_content = |word: &Word<'_>| {
+        let is_content = |word: &SourceWord<'_>| {
             word.is_number
                 || (word.person != Some(Person::Known(claim.subject))
                     && word.fold.chars().count() > 1
@@ -46,20 +46,20 @@ impl<'a> Fact<'a> {
         self.words.iter().map(token).collect()
     }
 
-    fn has(&self, role: Role) -> bool {
+    fn has(&self, role: WordRole) -> bool {
         self.words.iter().any(|word| word.roles.has(role))
     }
 
     pub(super) fn speaks_of_itself(&self) -> bool {
         // Some words are another one in another language.
-        let only = |word: &Word<'_>, role: Role| {
+        let only = |word: &SourceWord<'_>, role: WordRole| {
             word.roles.has(role)
-                && !word.roles.has(Role::Third)
-                && !word.roles.has(Role::Be)
-                && !word.roles.has(Role::Joins)
+                && !word.roles.has(WordRole::Third)
+                && !word.roles.has(WordRole::Be)
+                && !word.roles.has(WordRole::Joins)
                 && word.person.is_none()
         };
-        self.words.iter().any(|word| only(word, Role::First) || only(word, Role::Second))
+        self.words.iter().any(|word| only(word, WordRole::First) || only(word, WordRole::Second))
     }
 }
 
@@ -70,9 +70,9 @@ fn own_names(claim: &Statement<'_>) -> Vec<(String, EntityId)> {
 }
 
 /// The messages of a fact.
-pub(super) struct Source<'a> {
+pub(super) struct FactSource<'a> {
     pub(super) clauses: Vec<Clause<'a>>,
-    /// What the messages answer: gives words, and states nothing.
+    /// Text that the messages answer: gives words, and states nothing.
     asked: Vec<Clause<'a>>,
     numbers: Numbers,
     /// A date may stand for "tomorrow".
@@ -80,8 +80,8 @@ pub(super) struct Source<'a> {
     pub(super) joke: bool,
 }
 
-impl<'a> Source<'a> {
-    pub(super) fn of(claim: &Statement<'a>, said: &[Said<'a>]) -> Self {
+impl<'a> FactSource<'a> {
+    pub(super) fn of(claim: &Statement<'a>, said: &[EvidenceMessage<'a>]) -> Self {
         let mut names = claim.names.to_vec();
         names.extend(own_names(claim));
         let (mut source_clauses, mut asked) = (Vec::new(), Vec::new());
@@ -99,11 +99,11 @@ impl<'a> Source<'a> {
             let mut words = source_clauses.iter().flat_map(|clause: &Clause<'_>| &clause.words);
             words.any(|word| word.roles.has(role))
         };
-        let (relative, joke) = (has(Role::Relative), has(Role::Joke));
+        let (relative, joke) = (has(WordRole::Relative), has(WordRole::Joke));
         Self { clauses: source_clauses, asked, numbers, relative, joke }
     }
 
-    /// Where each content word of a fact stands: the clauses that have it.
+    /// Position of each content word of a fact: the clauses that have it.
     pub(super) fn places(&self, fact: &Fact<'_>) -> Result<Vec<(usize, Vec<usize>)>, Ungrounded> {
         let mut places = Vec::new();
         for at in &fact.content {
@@ -128,7 +128,7 @@ impl<'a> Source<'a> {
         Ok(places)
     }
 
-    /// Whether a word may be part of a date that stands for "tomorrow".
+    /// True if a word may be part of a date that stands for "tomorrow".
     fn is_date(&self, fact: &Fact<'_>, at: usize) -> bool {
         let month = |at: Option<usize>| {
             let word = at.and_then(|at| fact.words.get(at));
@@ -140,7 +140,7 @@ impl<'a> Source<'a> {
                 let is_year = word.text.len() == 4 && word.text.starts_with("20");
                 is_year || month(at.checked_sub(1)) || month(Some(at + 1))
             } else {
-                month(Some(at)) || word.roles.has(Role::Relative)
+                month(Some(at)) || word.roles.has(WordRole::Relative)
             }
         };
         self.relative && is_part()
@@ -176,29 +176,31 @@ impl<'a> Source<'a> {
         // An answer of one word ("No.") speaks of what was asked.
         let answers =
             self.clauses.first().filter(|clause| clause.words.len() == 1 && !self.asked.is_empty());
-        let refused = answers.is_some_and(|clause| has(clause, Role::Negation));
-        if fact.has(Role::Negation) {
-            if !said(Role::Negation) && !refused {
+        let refused = answers.is_some_and(|clause| has(clause, WordRole::Negation));
+        if fact.has(WordRole::Negation) {
+            if !said(WordRole::Negation) && !refused {
                 return Err(Ungrounded::Negation);
             }
-        } else if (has(own, Role::Negation) && own.words.len() > 1)
+        } else if (has(own, WordRole::Negation) && own.words.len() > 1)
             || (refused && own.words.len() == 1)
         {
             return Err(Ungrounded::Negation);
         }
-        let hedged = best.iter().any(|clause| clause.words.len() > 1 && has(clause, Role::Hedge));
-        if hedged && !fact.has(Role::Hedge) {
+        let hedged =
+            best.iter().any(|clause| clause.words.len() > 1 && has(clause, WordRole::Hedge));
+        if hedged && !fact.has(WordRole::Hedge) {
             return Err(Ungrounded::Hedge);
         }
-        if has(own, Role::Ended) && !fact.has(Role::Ended) && !fact.has(Role::Negation) {
+        if has(own, WordRole::Ended) && !fact.has(WordRole::Ended) && !fact.has(WordRole::Negation)
+        {
             return Err(Ungrounded::Ended);
         }
         Ok(())
     }
 
-    /// Whether the words of a fact follow each other in a message as well, without the name before it.
+    /// True if the words of a fact follow each other in a message as well, without the name before it.
     pub(super) fn has_verbatim(&self, fact: &Fact<'_>) -> bool {
-        let is_own = |word: &&Word<'_>| word.person == Some(Person::Known(fact.subject));
+        let is_own = |word: &&SourceWord<'_>| word.person == Some(Person::Known(fact.subject));
         let fact: Vec<&str> =
             fact.words.iter().skip_while(is_own).map(|word| word.fold.as_str()).collect();
         let messages = self.clauses.chunk_by(|a, b| a.message == b.message);
@@ -210,7 +212,7 @@ impl<'a> Source<'a> {
     }
 }
 
-fn token<'a>(word: &Word<'a>) -> Token<'a> {
+fn token<'a>(word: &SourceWord<'a>) -> Token<'a> {
     if word.is_number { Token::Number(word.text) } else { Token::Word(word.text) }
 }
 
@@ -218,13 +220,13 @@ pub(super) fn is_question(text: &str) -> bool {
     text.trim_end().ends_with(['?', '？'])
 }
 
-/// Whether a word of a fact names the author of a message.
-fn is_author(word: &Word<'_>, clauses: &[Clause<'_>]) -> bool {
+/// True if a word of a fact names the author of a message.
+fn is_author(word: &SourceWord<'_>, clauses: &[Clause<'_>]) -> bool {
     clauses.iter().any(|clause| word.person == Some(Person::Known(clause.author)))
 }
 
-/// Whether a word of the source gives the word of a fact at this place.
-pub(super) fn stands_for(source: &Word<'_>, fact: &Word<'_>, at: usize) -> bool {
+/// True if a word of the source gives the word of a fact at this place.
+pub(super) fn stands_for(source: &SourceWord<'_>, fact: &SourceWord<'_>, at: usize) -> bool {
     if let (Some(Person::Known(a)), Some(Person::Known(b))) = (source.person, fact.person) {
         return a == b;
     }
@@ -235,14 +237,14 @@ pub(super) fn stands_for(source: &Word<'_>, fact: &Word<'_>, at: usize) -> bool 
     if is_name { same_name(source, fact) } else { are_same(&source.fold, &fact.fold) }
 }
 
-fn same_number(a: &Word<'_>, b: &Word<'_>) -> bool {
+fn same_number(a: &SourceWord<'_>, b: &SourceWord<'_>) -> bool {
     let mut numbers = Numbers::default();
     numbers.add(a.text);
     numbers.has(&[Token::Number(b.text)], 0)
 }
 
 /// Names have to be the same but for an ending: "Mario" is not "Maria".
-fn same_name(source: &Word<'_>, fact: &Word<'_>) -> bool {
+fn same_name(source: &SourceWord<'_>, fact: &SourceWord<'_>) -> bool {
     let (a, b) = (source.fold.as_str(), fact.fold.as_str());
     let longer = |long: &str, short: &str| {
         let more = long.strip_prefix(short).map(|more| more.chars().count());

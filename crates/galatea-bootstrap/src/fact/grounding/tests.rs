@@ -43,7 +43,7 @@ fn check(case: &Case) -> Result<(), Ungrounded> {
         names: &names,
     };
     let before = case.before.as_ref().map(|line| (ids[line.by.as_str()], line.said.as_str()));
-    grounded(&claim, &[Said { author: ids[case.by.as_str()], text: &case.said, before }])
+    grounded(&claim, &[EvidenceMessage { author: ids[case.by.as_str()], text: &case.said, before }])
 }
 
 fn cases(text: &str) -> Vec<Case> {

@@ -1,9 +1,9 @@
-//! The same check for scripts without spaces between words: each character has to stand in the source.
+//! Checks facts in scripts without spaces between words: each character has to stand in the source.
 
 use galatea_core::fusion::is_unspaced;
 
 use super::{
-    claim::{Said, Statement, Ungrounded},
+    claim::{EvidenceMessage, Statement, Ungrounded},
     statement::is_question,
 };
 use crate::{
@@ -21,7 +21,10 @@ const HEDGE: [&str; 8] = ["想", "如果", "要是", "可能", "也许", "かも
 /// Marks of what has ended.
 const ENDED: [&str; 5] = ["以前", "曾经", "曾", "元", "戒"];
 
-pub(super) fn grounded(claim: &Statement<'_>, said: &[Said<'_>]) -> Result<(), Ungrounded> {
+pub(super) fn grounded(
+    claim: &Statement<'_>,
+    said: &[EvidenceMessage<'_>],
+) -> Result<(), Ungrounded> {
     let stated: String = said.iter().flat_map(|said| sentences(said.text)).collect();
     let asked = said.iter().filter_map(|said| said.before).map(|(_, text)| text);
     let asked: String = asked.filter(|text| is_question(text)).collect();
@@ -82,7 +85,7 @@ fn sentences(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Whether a denial of the source stands in a clause that the fact repeats.
+/// True if a denial of the source stands in a clause that the fact repeats.
 fn near(fact: &str, stated: &str, marks: &[&str]) -> bool {
     let words = |text: &str| {
         text.chars().filter(|c| is_unspaced(*c) && !SMALL.contains(*c)).collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! What words do in a statement, of several languages: `words.txt`.
+//! Roles of words in a statement, of several languages: `words.txt`.
 
 use rust_stemmers::{Algorithm, Stemmer};
 use std::{collections::HashMap, sync::LazyLock};
@@ -21,9 +21,9 @@ const PARTS: [&str; 14] = [
     "passive", "be", "have", "light", "function",
 ];
 
-/// One role.
+/// A role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum WordRole {
     /// "I", "my": the author.
     First,
     Second,
@@ -48,14 +48,15 @@ pub(super) enum Role {
 }
 
 impl Roles {
-    pub(super) fn has(self, role: Role) -> bool {
+    pub(super) fn has(self, role: WordRole) -> bool {
         self.0 & (1 << role as u16) != 0
     }
 
-    /// Whether a word says something by itself, so that it has to stand in the source.
+    /// True if a word says something by itself, so that it has to stand in the source.
     pub(super) fn is_content(self) -> bool {
-        let small = [Role::Light, Role::Function, Role::Be, Role::Have, Role::Negation];
-        let people = [Role::First, Role::Second, Role::Third];
+        let small =
+            [WordRole::Light, WordRole::Function, WordRole::Be, WordRole::Have, WordRole::Negation];
+        let people = [WordRole::First, WordRole::Second, WordRole::Third];
         !small.into_iter().chain(people).any(|role| self.has(role))
     }
 }
@@ -104,7 +105,7 @@ pub(super) fn roles(word: &str) -> Roles {
     READ.roles.get(word).copied().unwrap_or_default()
 }
 
-/// Whether a folded word is none of these words.
+/// True if a folded word is none of these words.
 pub(super) fn is_unknown(word: &str) -> bool {
     !READ.roles.contains_key(word) && !READ.classes.contains_key(word)
 }
@@ -116,13 +117,13 @@ pub(super) fn relatives(word: &str) -> impl Iterator<Item = &'static str> {
     READ.classes.iter().filter(move |(_, of)| is_of(of)).map(|(word, _)| *word)
 }
 
-/// Whether two folded words may stand for each other.
+/// True if two folded words may stand for each other.
 pub(super) fn are_alike(a: &str, b: &str) -> bool {
     let (of_a, of_b) = (READ.classes.get(a), READ.classes.get(b));
     of_a.zip(of_b).is_some_and(|(a, b)| a.iter().any(|class| b.contains(class)))
 }
 
-/// Whether two Cyrillic words differ in a short ending only.
+/// True if two Cyrillic words differ in a short ending only.
 pub(super) fn are_cases(a: &str, b: &str) -> bool {
     let cyrillic = |word: &str| word.chars().all(|c| matches!(c, '\u{400}'..='\u{4ff}'));
     let shared = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
@@ -130,7 +131,7 @@ pub(super) fn are_cases(a: &str, b: &str) -> bool {
     shared >= 3 && rest(a) <= 2 && rest(b) <= 2 && cyrillic(a) && cyrillic(b)
 }
 
-/// Whether two folded words are forms of one word, or stand for each other.
+/// True if two folded words are forms of one word, or stand for each other.
 pub(super) fn are_same(a: &str, b: &str) -> bool {
     if a == b || are_alike(a, b) {
         return true;
@@ -176,7 +177,7 @@ mod tests {
             assert_eq!(fold(word), *word);
         }
         assert!(PARTS.iter().all(|part| WORDS.contains(&format!("[{part}]"))));
-        assert!(roles("ich").has(Role::First) && roles("never").has(Role::Negation));
+        assert!(roles("ich").has(WordRole::First) && roles("never").has(WordRole::Negation));
         assert!(roles("dog").is_content() && !roles("the").is_content());
         assert!(relatives("moved").any(|word| word == "lives"));
     }

@@ -4,7 +4,7 @@ use super::{error, errors, loaded};
 use crate::{
     Error, ErrorKind,
     character::{CODES, MAX_SIZE, load, load_bytes},
-    finding::Severity,
+    error::finding::Severity,
 };
 
 #[test]

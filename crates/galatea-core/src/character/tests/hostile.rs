@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::V0;
 use crate::{
     character::{Diagnostic, convert, keys, load, load_bytes},
-    finding::Severity,
+    error::finding::Severity,
 };
 
 const TOML: &str = include_str!("../../../../../characters/gardener.toml");

@@ -9,7 +9,7 @@ mod privacy;
 mod strangers;
 
 use super::{Diagnostic, Loaded, load};
-use crate::finding::Severity;
+use crate::error::finding::Severity;
 
 /// A file of the oldest format, with most of its fields.
 const V0: &str = include_str!("fixtures/v0.json");

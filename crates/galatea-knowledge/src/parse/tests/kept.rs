@@ -12,7 +12,7 @@ use crate::{
 
 /// The texts of a document, with the headers of its tables.
 fn texts(format: Format, bytes: &[u8]) -> Vec<String> {
-    let text = |block: crate::document::Block| match block.kind {
+    let text = |block: crate::document::DocumentBlock| match block.kind {
         BlockKind::Table { header } => format!("{header}\n{}", block.text),
         BlockKind::Prose | BlockKind::Code => block.text,
     };

@@ -153,7 +153,7 @@ fn a_local_server_needs_no_key_but_openai_does() {
 
 #[test]
 fn a_remembered_choice_is_taken_and_a_name_from_the_settings_is_never_replaced() {
-    use crate::choices::{Choices, ListedModel, Reading, When};
+    use crate::choices::{Choices, ListReading, ListedModel, When};
     let choices = Choices::default();
     let list: Vec<ListedModel> =
         ["gpt-7-luna", "gpt-7-terra"].iter().map(|id| ListedModel::of(id)).collect();
@@ -162,7 +162,7 @@ fn a_remembered_choice_is_taken_and_a_name_from_the_settings_is_never_replaced()
     let service = "openai https://api.openai.com/v1";
     choices
         .apply(
-            &Reading {
+            &ListReading {
                 service,
                 provider: "openai",
                 list: &list,

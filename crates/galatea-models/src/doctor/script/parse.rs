@@ -1,6 +1,6 @@
 //! Parses the script format into a [`Script`].
 
-use super::{Match, Piece, Rule, Script, Step, Substitution, Template};
+use super::{AnswerStep, Match, Rule, Script, Substitution, Template, TemplatePiece};
 use crate::doctor::pattern::{Token, Word};
 
 /// Most elements of a pattern, and largest fixed number of words in it. Bounds the cost of a match.
@@ -65,7 +65,7 @@ impl<'a> Span<'a> {
 
 /// The section that the current lines belong to.
 #[derive(Clone, Copy, PartialEq)]
-enum Section {
+enum ScriptSection {
     None,
     Top,
     Key(usize),
@@ -82,7 +82,7 @@ struct Parser<'a> {
 
 pub(crate) fn parse(text: &str) -> Result<Script, Fault> {
     let mut parser = Parser::default();
-    let mut section = Section::Top;
+    let mut section = ScriptSection::Top;
     let mut last = 1;
     for (i, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         last = i + 1;
@@ -96,9 +96,9 @@ pub(crate) fn parse(text: &str) -> Result<Script, Fault> {
 }
 
 impl<'a> Parser<'a> {
-    fn line(&mut self, line: Span<'a>, section: Section) -> Result<Section, Fault> {
+    fn line(&mut self, line: Span<'a>, section: ScriptSection) -> Result<ScriptSection, Fault> {
         if line.text == "next" {
-            self.step(line, section, Step::Next)?;
+            self.step(line, section, AnswerStep::Next)?;
             return Ok(section);
         }
         let (name, value) = line
@@ -130,11 +130,11 @@ impl<'a> Parser<'a> {
                 let key = value.required("the keyword")?.to_lowercase();
                 self.jumps.push((value, key.clone()));
                 self.script.memory = Some(Rule { key, rank: 0, matches: Vec::new() });
-                return Ok(Section::Memory);
+                return Ok(ScriptSection::Memory);
             }
-            ("none", "") if value.text.is_empty() => return Ok(Section::None),
+            ("none", "") if value.text.is_empty() => return Ok(ScriptSection::None),
             ("match", "") => self.matching(value, section)?,
-            ("say", "") if section == Section::None => {
+            ("say", "") if section == ScriptSection::None => {
                 value.required("the text")?;
                 let template = template(value, 0)?;
                 script.none.push(template);
@@ -142,12 +142,12 @@ impl<'a> Parser<'a> {
             ("say", "") => {
                 value.required("the text")?;
                 let template = template(value, self.elements(line, section)?)?;
-                self.step(line, section, Step::Say(template))?;
+                self.step(line, section, AnswerStep::Say(template))?;
             }
             ("goto", "") => {
                 let key = value.required("the keyword")?.to_lowercase();
                 self.jumps.push((value, key.clone()));
-                self.step(line, section, Step::Goto(key))?;
+                self.step(line, section, AnswerStep::Goto(key))?;
             }
             ("restate", "") => {
                 let (text, key) =
@@ -155,21 +155,21 @@ impl<'a> Parser<'a> {
                 let key_name = key.required("the keyword")?.to_lowercase();
                 let template = template(text, self.elements(line, section)?)?;
                 self.jumps.push((key, key_name.clone()));
-                self.step(line, section, Step::Restate(template, key_name))?;
+                self.step(line, section, AnswerStep::Restate(template, key_name))?;
             }
             _ => return Err(line.fault(format!("unknown directive `{name}`"))),
         }
         Ok(section)
     }
 
-    fn keyword_section(&mut self, value: Span<'a>, rank: &str) -> Result<Section, Fault> {
+    fn keyword_section(&mut self, value: Span<'a>, rank: &str) -> Result<ScriptSection, Fault> {
         let rank = rank
             .parse()
             .map_err(|_| value.fault("the rank before the colon is not a whole number"))?;
         if let Some((word, same)) = value.split("=") {
             let word_text = word.required("the word")?.to_lowercase();
             self.aliases.push((same, word_text, same.required("the keyword")?.to_lowercase()));
-            return Ok(Section::Top);
+            return Ok(ScriptSection::Top);
         }
         let key = value.required("the keyword")?.to_lowercase();
         if key.contains(char::is_whitespace) {
@@ -180,18 +180,18 @@ impl<'a> Parser<'a> {
             return Err(value.fault(format!("`{key}` has rules already")));
         }
         self.script.rules.push(Rule { key, rank, matches: Vec::new() });
-        Ok(Section::Key(at))
+        Ok(ScriptSection::Key(at))
     }
 
-    fn rule(&mut self, section: Section) -> Option<&mut Rule> {
+    fn rule(&mut self, section: ScriptSection) -> Option<&mut Rule> {
         match section {
-            Section::Key(at) => self.script.rules.get_mut(at),
-            Section::Memory => self.script.memory.as_mut(),
-            Section::None | Section::Top => None,
+            ScriptSection::Key(at) => self.script.rules.get_mut(at),
+            ScriptSection::Memory => self.script.memory.as_mut(),
+            ScriptSection::None | ScriptSection::Top => None,
         }
     }
 
-    fn matching(&mut self, value: Span<'a>, section: Section) -> Result<(), Fault> {
+    fn matching(&mut self, value: Span<'a>, section: ScriptSection) -> Result<(), Fault> {
         let pattern = self.pattern(value)?;
         let choice = self.script.choices;
         self.script.choices += 1;
@@ -202,13 +202,18 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn elements(&mut self, line: Span<'a>, section: Section) -> Result<usize, Fault> {
+    fn elements(&mut self, line: Span<'a>, section: ScriptSection) -> Result<usize, Fault> {
         let last = self.rule(section).and_then(|rule| rule.matches.last());
         last.map(|m| m.pattern.len()).ok_or_else(|| line.fault("this belongs under a `match`"))
     }
 
-    fn step(&mut self, line: Span<'a>, section: Section, step: Step) -> Result<(), Fault> {
-        if section == Section::Memory && !matches!(step, Step::Say(_)) {
+    fn step(
+        &mut self,
+        line: Span<'a>,
+        section: ScriptSection,
+        step: AnswerStep,
+    ) -> Result<(), Fault> {
+        if section == ScriptSection::Memory && !matches!(step, AnswerStep::Say(_)) {
             return Err(line.fault("a memory can only `say`"));
         }
         let last = self.rule(section).and_then(|rule| rule.matches.last_mut());
@@ -338,9 +343,9 @@ fn template(value: Span<'_>, elements: usize) -> Result<Template, Fault> {
             return Err(place.fault(format!("the pattern above has {elements} elements")));
         }
         if !text.is_empty() {
-            pieces.push(Piece::Text(text.to_owned()));
+            pieces.push(TemplatePiece::Text(text.to_owned()));
         }
-        pieces.push(Piece::Part(number - 1));
+        pieces.push(TemplatePiece::Part(number - 1));
         rest = Span {
             text: &after[end + 1..],
             before: place.before + after[..=end].chars().count(),
@@ -348,7 +353,7 @@ fn template(value: Span<'_>, elements: usize) -> Result<Template, Fault> {
         };
     }
     if !rest.text.is_empty() {
-        pieces.push(Piece::Text(rest.text.to_owned()));
+        pieces.push(TemplatePiece::Text(rest.text.to_owned()));
     }
     Ok(Template(pieces))
 }

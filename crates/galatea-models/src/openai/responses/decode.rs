@@ -12,8 +12,8 @@ use crate::wire::{Fail, complete_arguments, surrogate};
 pub(super) struct Response {
     pub(super) status: Option<String>,
     #[serde(default)]
-    pub(super) output: Option<Vec<Item>>,
-    pub(super) usage: Option<Tokens>,
+    pub(super) output: Option<Vec<OutputItem>>,
+    pub(super) usage: Option<ResponsesTokens>,
     pub(super) error: Option<Value>,
     pub(super) incomplete_details: Option<Incomplete>,
 }
@@ -26,11 +26,11 @@ pub(super) struct Incomplete {
 /// An item of the output. Reasoning and the results of tools that run at OpenAI are ignored.
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Item {
+pub(super) enum OutputItem {
     /// A message of the model.
     Message {
         #[serde(default)]
-        content: Vec<Part>,
+        content: Vec<OutputPart>,
     },
     /// A call of one of the request's tools.
     FunctionCall {
@@ -46,7 +46,7 @@ pub(super) enum Item {
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Part {
+pub(super) enum OutputPart {
     OutputText {
         text: String,
     },
@@ -58,7 +58,7 @@ pub(super) enum Part {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Tokens {
+pub(super) struct ResponsesTokens {
     #[serde(default)]
     input_tokens: u64,
     #[serde(default)]
@@ -73,8 +73,8 @@ struct Details {
     cache_write_tokens: Option<u64>,
 }
 
-impl From<Tokens> for Usage {
-    fn from(tokens: Tokens) -> Self {
+impl From<ResponsesTokens> for Usage {
+    fn from(tokens: ResponsesTokens) -> Self {
         let details = tokens.input_tokens_details.unwrap_or_default();
         Self {
             input: tokens.input_tokens,
@@ -101,16 +101,16 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
     let mut refused = surrogate::Joined::default();
     for item in output {
         match item {
-            Item::Message { content } => {
+            OutputItem::Message { content } => {
                 for part in content {
                     match part {
-                        Part::OutputText { text: piece } => drop(text.push(&piece)),
-                        Part::Refusal { refusal } => drop(refused.push(&refusal)),
-                        Part::Other => {}
+                        OutputPart::OutputText { text: piece } => drop(text.push(&piece)),
+                        OutputPart::Refusal { refusal } => drop(refused.push(&refusal)),
+                        OutputPart::Other => {}
                     }
                 }
             }
-            Item::FunctionCall { call_id, id, name, arguments } => {
+            OutputItem::FunctionCall { call_id, id, name, arguments } => {
                 let id =
                     call_id.or(id).unwrap_or_else(|| format!("call_{}", answer.tool_calls.len()));
                 answer.tool_calls.push(ToolCall {
@@ -119,7 +119,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
                     arguments: surrogate::mended(surrogate::whole(&arguments)),
                 });
             }
-            Item::Other => {}
+            OutputItem::Other => {}
         }
     }
     answer.text = text.finish();

@@ -11,13 +11,13 @@ use crate::{families::Rules, wire::object_schema};
 const LEAST_OUTPUT: u32 = 16;
 
 #[derive(Serialize)]
-pub(super) struct Body<'a> {
+pub(super) struct ResponsesBody<'a> {
     model: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     instructions: Option<&'a str>,
-    input: Vec<Item<'a>>,
+    input: Vec<InputItem<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
+    tools: Vec<ResponsesTool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,27 +40,27 @@ struct Reasoning {
 }
 
 #[derive(Serialize)]
-struct Item<'a> {
+struct InputItem<'a> {
     role: &'static str,
-    content: Content<'a>,
+    content: InputContent<'a>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Content<'a> {
+enum InputContent<'a> {
     Text(Cow<'a, str>),
-    Parts(Vec<Part<'a>>),
+    Parts(Vec<InputPart<'a>>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Part<'a> {
+enum InputPart<'a> {
     InputText { text: &'a str },
     InputImage { image_url: String, detail: &'static str },
 }
 
 #[derive(Serialize)]
-struct Tool<'a> {
+struct ResponsesTool<'a> {
     r#type: &'static str,
     name: &'a str,
     description: &'a str,
@@ -77,17 +77,17 @@ pub(super) fn encode<'a>(
     model: &'a str,
     rules: &Rules,
     keyed: bool,
-) -> Body<'a> {
+) -> ResponsesBody<'a> {
     let params = &request.params;
     let samples = rules.samples(params.effort);
-    Body {
+    ResponsesBody {
         model,
         instructions: request.system.as_deref().filter(|text| !text.trim().is_empty()),
         input: request.messages.iter().map(item).collect(),
         tools: request
             .tools
             .iter()
-            .map(|tool| Tool {
+            .map(|tool| ResponsesTool {
                 r#type: "function",
                 name: &tool.name,
                 description: &tool.description,
@@ -105,30 +105,31 @@ pub(super) fn encode<'a>(
     }
 }
 
-fn item(message: &ChatMessage) -> Item<'_> {
+fn item(message: &ChatMessage) -> InputItem<'_> {
     let role = match message.role {
         ChatRole::User => "user",
         ChatRole::Assistant => "assistant",
         ChatRole::System => "system",
     };
     let content = match message.parts.as_slice() {
-        [ChatPart::Text { text }] => Content::Text(Cow::Borrowed(text)),
+        [ChatPart::Text { text }] => InputContent::Text(Cow::Borrowed(text)),
         parts
             if message.role == ChatRole::User
                 && parts.iter().any(|part| matches!(part, ChatPart::Image { .. })) =>
         {
-            Content::Parts(parts.iter().map(part).collect())
+            InputContent::Parts(parts.iter().map(part).collect())
         }
-        _ => Content::Text(Cow::Owned(message.text())),
+        _ => InputContent::Text(Cow::Owned(message.text())),
     };
-    Item { role, content }
+    InputItem { role, content }
 }
 
-fn part(part: &ChatPart) -> Part<'_> {
+fn part(part: &ChatPart) -> InputPart<'_> {
     match part {
-        ChatPart::Text { text } => Part::InputText { text },
-        ChatPart::Image { mime, data } => {
-            Part::InputImage { image_url: format!("data:{mime};base64,{data}"), detail: "auto" }
-        }
+        ChatPart::Text { text } => InputPart::InputText { text },
+        ChatPart::Image { mime, data } => InputPart::InputImage {
+            image_url: format!("data:{mime};base64,{data}"),
+            detail: "auto",
+        },
     }
 }

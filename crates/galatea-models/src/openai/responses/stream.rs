@@ -7,24 +7,24 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    decode::{Item, Response, failure, finish},
+    decode::{OutputItem, Response, failure, finish},
     error,
 };
 use crate::wire::{Fail, Gather, Progress, complete_arguments, surrogate};
 
 #[derive(Deserialize)]
 #[serde(tag = "type")]
-enum Event {
+enum ResponsesEvent {
     #[serde(rename = "response.output_text.delta")]
     Text { delta: String },
     #[serde(rename = "response.refusal.delta")]
     Refusal { delta: String },
     #[serde(rename = "response.output_item.added")]
-    Added { output_index: u64, item: Item },
+    Added { output_index: u64, item: OutputItem },
     #[serde(rename = "response.function_call_arguments.delta")]
     Arguments { output_index: u64, delta: String },
     #[serde(rename = "response.output_item.done")]
-    Done { output_index: u64, item: Item },
+    Done { output_index: u64, item: OutputItem },
     #[serde(
         rename = "response.reasoning_summary_text.delta",
         alias = "response.reasoning_text.delta",
@@ -56,7 +56,7 @@ struct Called {
 
 /// An answer being assembled from events.
 #[derive(Default)]
-pub(crate) struct Pieces {
+pub(crate) struct ResponsesPieces {
     text: surrogate::Joined,
     calls: BTreeMap<u64, Called>,
     finish: Option<Finish>,
@@ -64,23 +64,23 @@ pub(crate) struct Pieces {
     usage: Usage,
 }
 
-impl Gather for Pieces {
+impl Gather for ResponsesPieces {
     fn take(&mut self, frame: &str, on_text: &OnText<'_>) -> Result<Progress, Fail> {
         // Relays from other formats end a stream with `[DONE]`.
         if frame.trim() == "[DONE]" {
             return Ok(if self.complete() { Progress::Done } else { Progress::Nothing });
         }
-        let event: Event =
+        let event: ResponsesEvent =
             surrogate::parse(frame).ok_or(Fail::Garbage("an event of a response"))?;
         match event {
-            Event::Text { delta } => self.text.show(&delta, on_text),
-            Event::Refusal { delta } => {
+            ResponsesEvent::Text { delta } => self.text.show(&delta, on_text),
+            ResponsesEvent::Refusal { delta } => {
                 self.refused = true;
                 self.text.show(&delta, on_text);
             }
-            Event::Added {
+            ResponsesEvent::Added {
                 output_index,
-                item: Item::FunctionCall { call_id, id, name, arguments },
+                item: OutputItem::FunctionCall { call_id, id, name, arguments },
             } => {
                 let called = self.calls.entry(output_index).or_insert_with(|| Called {
                     id: call_id.or(id).unwrap_or_else(|| format!("call_{output_index}")),
@@ -89,7 +89,7 @@ impl Gather for Pieces {
                 });
                 called.arguments.push(&arguments);
             }
-            Event::Arguments { output_index, delta } => {
+            ResponsesEvent::Arguments { output_index, delta } => {
                 let called = self
                     .calls
                     .get_mut(&output_index)
@@ -97,17 +97,19 @@ impl Gather for Pieces {
                 called.arguments.push(&delta);
             }
             // A service that sends no deltas sends the whole call here.
-            Event::Done {
+            ResponsesEvent::Done {
                 output_index,
-                item: Item::FunctionCall { call_id, id, name, arguments },
+                item: OutputItem::FunctionCall { call_id, id, name, arguments },
             } if !self.calls.contains_key(&output_index) => {
                 let mut whole = surrogate::Joined::default();
                 whole.push(&arguments);
                 let id = call_id.or(id).unwrap_or_else(|| format!("call_{output_index}"));
                 self.calls.insert(output_index, Called { id, name, arguments: whole });
             }
-            Event::Added { .. } | Event::Done { .. } | Event::Thought => {}
-            Event::Ended { mut response } => {
+            ResponsesEvent::Added { .. }
+            | ResponsesEvent::Done { .. }
+            | ResponsesEvent::Thought => {}
+            ResponsesEvent::Ended { mut response } => {
                 self.usage = response.usage.take().map(Usage::from).unwrap_or_default();
                 if let Some(fail) = failure(&response, self.usage) {
                     return Err(fail);
@@ -119,11 +121,11 @@ impl Gather for Pieces {
                     Err(Fail::Garbage("the end of a response"))
                 };
             }
-            Event::Error { fault } => {
+            ResponsesEvent::Error { fault } => {
                 return Err(error::in_band(fault.get("error").unwrap_or(&fault)));
             }
             // Acknowledgements and heartbeats of the service, which say nothing about the model.
-            Event::Other => return Ok(Progress::Nothing),
+            ResponsesEvent::Other => return Ok(Progress::Nothing),
         }
         Ok(Progress::More)
     }
@@ -185,7 +187,11 @@ mod tests {
             ),
         ];
         for (frame, expected) in cases {
-            assert_eq!(Pieces::default().take(frame, &|_| ()).unwrap(), expected, "{frame}");
+            assert_eq!(
+                ResponsesPieces::default().take(frame, &|_| ()).unwrap(),
+                expected,
+                "{frame}"
+            );
         }
     }
 
@@ -202,7 +208,7 @@ mod tests {
                 400,
             ),
         ] {
-            let outcome = Pieces::default().take(frame, &|_| ());
+            let outcome = ResponsesPieces::default().take(frame, &|_| ());
             assert!(
                 matches!(outcome, Err(Fail::Refused(status, _)) if status == expected),
                 "{frame}: {outcome:?}"

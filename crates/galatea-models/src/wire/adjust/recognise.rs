@@ -3,11 +3,12 @@
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-use super::{Adjustment, changes, is_system, list_name};
+use super::{changes, is_system, list_name};
+use crate::choices::adjustment::Adjustment;
 
 /// A refusal of a part of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Refused {
+pub(crate) enum RefusedField {
     /// The request may pass with these changes, each of which changes it.
     Adjust(Vec<Adjustment>),
     /// The model takes no tools.
@@ -150,7 +151,7 @@ pub(crate) fn recognise(
     refusal: &[u8],
     sent: &Value,
     provider: &str,
-) -> Option<Refused> {
+) -> Option<RefusedField> {
     // A server whose template fails answers with a fault (llama.cpp's, 500).
     if !matches!(status, 400 | 404 | 405 | 415 | 422 | 500 | 501) {
         return None;
@@ -163,7 +164,7 @@ pub(crate) fn recognise(
     let lower = text.to_lowercase();
     let of_roles = of_roles(&lower, sent);
     if !of_roles.is_empty() {
-        return Some(Refused::Adjust(of_roles));
+        return Some(RefusedField::Adjust(of_roles));
     }
     if !REFUSES.iter().any(|phrase| lower.contains(phrase)) {
         return None;
@@ -172,7 +173,7 @@ pub(crate) fn recognise(
     let fields = fields(sent, provider);
     for names in named {
         if names.iter().any(|path| is_tools(path)) && sent["tools"].is_array() {
-            return Some(Refused::Tools);
+            return Some(RefusedField::Tools);
         }
         let found: BTreeSet<Adjustment> = names
             .iter()
@@ -180,7 +181,7 @@ pub(crate) fn recognise(
             .filter(|adjustment| changes(sent, adjustment))
             .collect();
         if !found.is_empty() {
-            return Some(Refused::Adjust(innermost(found)));
+            return Some(RefusedField::Adjust(innermost(found)));
         }
     }
     None
@@ -209,7 +210,7 @@ fn innermost(found: BTreeSet<Adjustment>) -> Vec<Adjustment> {
     found.into_iter().filter(|one| !all.iter().any(|other| holds(one, other))).collect()
 }
 
-/// The adjustment that a refusal of a role, of an order of messages, or of pictures demands.
+/// Adjustment that a refusal of a role, of an order of messages, or of pictures demands.
 fn of_roles(text: &str, sent: &Value) -> Vec<Adjustment> {
     let has = |phrases: &[&str]| phrases.iter().any(|phrase| text.contains(phrase));
     let works = |adjustment: &Adjustment| changes(sent, adjustment);
@@ -450,7 +451,7 @@ fn fields(sent: &Value, provider: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// The adjustment that a refusal of a named field demands.
+/// Adjustment that a refusal of a named field demands.
 fn of_field(path: &[String], fields: &[Vec<String>], sent: &Value) -> Vec<Adjustment> {
     let Some(last) = path.last().map(|last| plain(last)) else { return Vec::new() };
     if matches!(last.as_str(), "system" | "systeminstruction" | "instructions" | "developer") {

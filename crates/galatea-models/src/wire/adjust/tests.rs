@@ -1,7 +1,7 @@
 //! Tests of rewriting requests after refusals.
 
 use super::{
-    recognise::{Refused, recognise},
+    recognise::{RefusedField, recognise},
     *,
 };
 use galatea_core::model::{ChatMessage, TextRequest};
@@ -32,21 +32,21 @@ fn without_late() -> Value {
     body
 }
 
-fn fields(names: &[&str]) -> Option<Refused> {
+fn fields(names: &[&str]) -> Option<RefusedField> {
     let all = names.iter().map(|name| Adjustment::Without((*name).to_owned())).collect();
-    Some(Refused::Adjust(all))
+    Some(RefusedField::Adjust(all))
 }
 
-fn one(adjustment: Adjustment) -> Option<Refused> {
-    Some(Refused::Adjust(vec![adjustment]))
+fn one(adjustment: Adjustment) -> Option<RefusedField> {
+    Some(RefusedField::Adjust(vec![adjustment]))
 }
 
 /// Texts of providers and servers, from their issue trackers and documentation.
 #[test]
 fn the_refused_field_is_read_from_each_services_words() {
     let renamed = || one(Adjustment::Renamed("max_tokens".into(), "max_completion_tokens".into()));
-    let turns = || Some(Refused::Adjust(vec![Adjustment::LateSystem, Adjustment::Turns]));
-    let cases: &[(u16, &str, Option<Refused>)] = &[
+    let turns = || Some(RefusedField::Adjust(vec![Adjustment::LateSystem, Adjustment::Turns]));
+    let cases: &[(u16, &str, Option<RefusedField>)] = &[
         // Mistral.
         (
             422,
@@ -199,12 +199,12 @@ fn the_refused_field_is_read_from_each_services_words() {
         (
             400,
             r#"{"error":{"message":"Unknown parameter: 'tools'.","param":"tools"}}"#,
-            Some(Refused::Tools),
+            Some(RefusedField::Tools),
         ),
         (
             422,
             r#"{"detail":[{"type":"extra_forbidden","loc":["body","tool_choice"],"msg":"Extra inputs are not permitted"}]}"#,
-            Some(Refused::Tools),
+            Some(RefusedField::Tools),
         ),
         // Roles and their order.
         (
@@ -292,7 +292,7 @@ fn a_refused_system_role_goes_in_front_of_the_first_message() {
         let sent = &without_late();
         let mut known = Vec::new();
         // A template may take several steps to be content.
-        while let Some(Refused::Adjust(more)) = {
+        while let Some(RefusedField::Adjust(more)) = {
             let mut adjusted = sent.clone();
             adjust(&mut adjusted, &known);
             recognise(status, body.as_bytes(), &adjusted, "openai")

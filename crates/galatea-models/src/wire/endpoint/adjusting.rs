@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::{Call, Endpoint, Refused, Unsent};
 use crate::{
-    choices::{Choices, adjusted::Adjusted},
+    choices::{Choices, adjustment::Adjustment, kept::Adjusted},
     wire::{
         Hint,
-        adjust::{Adjustment, adjust, recognise},
+        adjust::{adjust, recognise},
         codes, mentions,
     },
 };
@@ -130,8 +130,8 @@ impl Endpoint {
         }
         let provider = self.names.provider;
         match recognise::recognise(refused.status, &refused.body, sent, provider)? {
-            recognise::Refused::Adjust(new) => Some(new),
-            recognise::Refused::Tools => {
+            recognise::RefusedField::Adjust(new) => Some(new),
+            recognise::RefusedField::Tools => {
                 refused.refusal.hint = Some(Hint::NoTools);
                 None
             }

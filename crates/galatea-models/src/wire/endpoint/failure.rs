@@ -17,7 +17,7 @@ use crate::wire::{
 /// Most characters of a service's words in an error's cause.
 const MOST_WORDS: usize = 200;
 
-/// The meaning of a status by itself.
+/// Meaning of a status by itself.
 fn hint_of_status(status: u16) -> Option<Hint> {
     match status {
         401 => Some(Hint::BadKey),
@@ -47,7 +47,7 @@ fn charged(error: Error, usage: Usage) -> Error {
     }
 }
 
-/// The meaning of a refusal. A 404 to a call that names no model, such as that for the list of models,
+/// Meaning of a refusal. A 404 to a call that names no model, such as that for the list of models,
 /// is about the address, whatever its words.
 fn meaning(status: u16, refusal: &Refusal, model: &str) -> Option<Hint> {
     let hint = refusal.hint.or_else(|| hint_of_status(status))?;
@@ -146,8 +146,8 @@ impl Endpoint {
             cause.push(' ');
             cause.push_str(code);
         }
-        // People read what only the service can say. Its other words may repeat
-        // what was sent, and stay in the log.
+        // Words that only the service can say belong to what people read. Its other words may
+        // repeat what was sent, and stay in the log.
         if matches!(hint, None | Some(Hint::TooLong(_) | Hint::Withheld))
             && !refusal.message.is_empty()
         {
@@ -259,7 +259,7 @@ impl Endpoint {
         }
     }
 
-    /// Origin of the setting that a refusal is about.
+    /// Place of the setting that a refusal is about.
     fn setting_at_fault(&self, hint: Hint, model: &str) -> Option<String> {
         match hint {
             Hint::BadKey | Hint::NoMoney => {

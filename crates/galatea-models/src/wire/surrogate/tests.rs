@@ -62,7 +62,7 @@ fn every_provider_joins_halves_in_text_and_tool_calls() {
         check(
             "chat",
             streamed(
-                openai::Pieces::default(),
+                openai::ChatPieces::default(),
                 frames!(&[
                     r#"{"choices":[{"delta":{"content":"A"}}]}"#,
                     r#"{"choices":[{"delta":{"content":"B"}}]}"#,
@@ -75,7 +75,7 @@ fn every_provider_joins_halves_in_text_and_tool_calls() {
         check(
             "responses",
             streamed(
-                openai::responses::Pieces::default(),
+                openai::responses::ResponsesPieces::default(),
                 frames!(&[
                     r#"{"type":"response.output_text.delta","output_index":0,"delta":"A"}"#,
                     r#"{"type":"response.output_text.delta","output_index":0,"delta":"B"}"#,
@@ -89,7 +89,7 @@ fn every_provider_joins_halves_in_text_and_tool_calls() {
         check(
             "anthropic",
             streamed(
-                anthropic::Pieces::default(),
+                anthropic::AnthropicPieces::default(),
                 frames!(&[
                     r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"A"}}"#,
                     r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"B"}}"#,
@@ -103,7 +103,7 @@ fn every_provider_joins_halves_in_text_and_tool_calls() {
         check(
             "google",
             streamed(
-                google::Pieces::default(),
+                google::GooglePieces::default(),
                 frames!(&[
                     r#"{"candidates":[{"content":{"parts":[{"text":"A"}]}}]}"#,
                     r#"{"candidates":[{"content":{"parts":[{"text":"B"}]}}]}"#,
@@ -114,7 +114,7 @@ fn every_provider_joins_halves_in_text_and_tool_calls() {
         check(
             "ollama",
             streamed(
-                ollama::Pieces::default(),
+                ollama::OllamaPieces::default(),
                 frames!(&[
                     r#"{"message":{"content":"A"},"done":false}"#,
                     r#"{"message":{"content":"B"},"done":false}"#,
@@ -138,7 +138,7 @@ fn every_provider_joins_halves_in_text_and_tool_calls() {
         let body = whole(
             r#"{"candidates":[{"content":{"parts":[{"text":"AB"},{"functionCall":{"name":"X","args":{"to":"AB"}}}]},"finishReason":"STOP"}]}"#,
         );
-        check("google, whole", streamed(google::Pieces::default(), &[&body]));
+        check("google, whole", streamed(google::GooglePieces::default(), &[&body]));
         let body = whole(
             r#"{"message":{"content":"AB","tool_calls":[{"function":{"name":"X","arguments":{"to":"AB"}}}]},"done":true}"#,
         );

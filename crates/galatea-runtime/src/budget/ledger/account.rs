@@ -1,4 +1,4 @@
-//! What one holder (a person, Room, World, platform or agent) used and reserved on a day.
+//! Use and reservations of one holder (a person, Room, World, platform or agent) on a day.
 
 use galatea_core::{Timestamp, store::Day};
 
@@ -32,9 +32,9 @@ pub(super) struct Told {
     pub(super) spend: Spend,
 }
 
-/// What one holder (person, Room, platform, agent) used on one day.
+/// Use of one holder (person, Room, platform, agent) on one day.
 #[derive(Debug, Clone)]
-pub(super) struct Account {
+pub(super) struct LedgerAccount {
     pub(super) day: Day,
     /// Stored use, without what this process has used since.
     pub(super) base: Spend,
@@ -48,9 +48,9 @@ pub(super) struct Account {
     pub(super) mine_answers: u64,
     /// Use by all processes when it was last read.
     pub(super) seen: Spend,
-    /// What this process told the others of its use and reservations.
+    /// Use and reservations that this process told the others.
     pub(super) told: Told,
-    /// What the others told, with their reservations; nothing until they were asked.
+    /// Use that the others told, with their reservations; nothing until they were asked.
     pub(super) others: Told,
     /// Other processes are asked before each use.
     pub(super) agreed: bool,
@@ -66,7 +66,7 @@ pub(super) struct Account {
     pub(super) touched: Timestamp,
 }
 
-impl Account {
+impl LedgerAccount {
     pub(super) fn new(now: Timestamp) -> Self {
         Self {
             day: Day::of(now),

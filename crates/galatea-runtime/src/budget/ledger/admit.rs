@@ -4,15 +4,15 @@ use galatea_core::store::Holder;
 
 use super::{
     Ledger,
-    account::{Account, Spend},
+    account::{LedgerAccount, Spend},
     limits::{Case, rates, share_of_commands},
 };
 use crate::{
-    budget::refusal::{CommandShare, Refusal, Who, Why},
+    budget::refusal::{CommandShare, Refusal, RefusalReason, Who},
     config::Rate,
 };
 
-/// What is checked of a message before it is answered.
+/// Checks of a message before it is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::budget) enum Ask {
     /// An answer: every limit, and it is counted.
@@ -86,9 +86,9 @@ impl Ledger {
     }
 }
 
-/// Whether a rate leaves an answer.
+/// Checks that a rate leaves an answer.
 fn fits_answers(
-    account: &mut Account,
+    account: &mut LedgerAccount,
     case: &Case<'_>,
     who: Who,
     rate: &Rate,
@@ -96,17 +96,17 @@ fn fits_answers(
     if let Some(flow) = rate.flow
         && !account.answers_bucket(flow, case.now).has_one()
     {
-        return Err(Refusal::new(who, Why::Minute(flow), &rate.setting));
+        return Err(Refusal::new(who, RefusalReason::Minute(flow), &rate.setting));
     }
     match rate.day.filter(|day| account.answers() >= *day) {
-        Some(day) => Err(Refusal::new(who, Why::Day(day), &rate.setting)),
+        Some(day) => Err(Refusal::new(who, RefusalReason::Day(day), &rate.setting)),
         None => Ok(()),
     }
 }
 
-/// Whether the share of commands leaves one.
+/// Checks that the share of commands leaves an answer.
 fn fits_commands(
-    account: &mut Account,
+    account: &mut LedgerAccount,
     case: &Case<'_>,
     who: Who,
     rate: &Rate,
@@ -114,9 +114,9 @@ fn fits_commands(
     let share = share_of_commands(rate, case.spending.commands);
     let hurried = share.flow.filter(|flow| !account.commands_bucket(*flow, case.now).has_one());
     let why = match hurried {
-        Some(flow) => Why::Minute(flow),
+        Some(flow) => RefusalReason::Minute(flow),
         None => match share.day.filter(|day| account.mine_commands >= *day) {
-            Some(day) => Why::Day(day),
+            Some(day) => RefusalReason::Day(day),
             None => return Ok(()),
         },
     };

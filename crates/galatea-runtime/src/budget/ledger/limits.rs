@@ -12,7 +12,7 @@ use crate::{
 /// a long history leave the other half for answers.
 const BACKGROUND: u64 = 50;
 
-/// Who speaks where, and what holds for them.
+/// Speaker and place, with their limits.
 #[derive(Debug, Clone)]
 pub(crate) struct Case<'a> {
     pub(crate) spending: &'a Spending,

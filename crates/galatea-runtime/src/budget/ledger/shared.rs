@@ -1,4 +1,4 @@
-//! What processes that share the limits tell each other. The ledger says what this process uses and
+//! Messages between processes that share the limits. The ledger says what this process uses and
 //! reserves, takes in what all do, and judges an admission again with that.
 
 use galatea_core::{
@@ -13,17 +13,17 @@ use super::{
     limits::{caps, rates},
 };
 use crate::{
-    budget::refusal::{Refusal, Who, Why},
+    budget::refusal::{Refusal, RefusalReason, Who},
     config::Flow,
 };
 
 /// Microseconds of a minute.
 const MINUTE: i64 = 60_000_000;
 
-/// What all used, as it stood when one admission was counted: those that came later at the same
+/// Use of all, as it stood when one admission was counted: those that came later at the same
 /// moment are not in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::budget) struct Place {
+pub(in crate::budget) struct SharedPlace {
     pub(in crate::budget) answers: u64,
     /// Up to when the pace is used, in microseconds.
     pub(in crate::budget) until: i64,
@@ -43,7 +43,7 @@ fn unsigned(number: i64) -> u64 {
 }
 
 impl Ledger {
-    /// Whether other processes use the same limits.
+    /// True if other processes use the same limits.
     pub(in crate::budget) fn is_shared(&self) -> bool {
         self.processes > 1
     }
@@ -69,7 +69,7 @@ impl Ledger {
         all
     }
 
-    /// What this process has to tell of a holder.
+    /// News of a holder that this process has to tell.
     pub(in crate::budget) fn tell(
         &mut self,
         holder: &Holder,
@@ -132,7 +132,7 @@ impl Ledger {
         &mut self,
         case: &Case<'_>,
         ask: Ask,
-        places: &BTreeMap<Holder, Place>,
+        places: &BTreeMap<Holder, SharedPlace>,
     ) -> Result<(), Refusal> {
         let counted = counted(case, ask);
         let is_command = matches!(ask, Ask::Command | Ask::Ruling);
@@ -150,11 +150,11 @@ impl Ledger {
                 place.until.saturating_sub(now) > pace(*flow).saturating_mul(i64::from(flow.burst))
             };
             if let Some(flow) = rate.flow.filter(full) {
-                refused = Some(Refusal::new(who, Why::Minute(flow), &rate.setting));
+                refused = Some(Refusal::new(who, RefusalReason::Minute(flow), &rate.setting));
                 break;
             }
             if let Some(day) = rate.day.filter(|day| place.answers > *day) {
-                refused = Some(Refusal::new(who, Why::Day(day), &rate.setting));
+                refused = Some(Refusal::new(who, RefusalReason::Day(day), &rate.setting));
                 break;
             }
         }
@@ -188,7 +188,7 @@ impl Ledger {
         }
     }
 
-    /// Whether what is reserved here fits beside what the others use and reserve.
+    /// Checks that the reservation of this process fits beside what the others use and reserve.
     pub(in crate::budget) fn still_fits(&mut self, case: &Case<'_>) -> Result<(), Refusal> {
         for (holder, who, cap) in caps(case) {
             let account = self.account(&holder, case.now);
@@ -197,10 +197,18 @@ impl Ledger {
                 cap.is_some_and(|cap| used.saturating_add(held) > cap)
             };
             if over(used.micros, held.micros, cap.micros) {
-                return Err(Refusal::new(who, Why::Money(cap.micros.unwrap_or(0)), &cap.setting));
+                return Err(Refusal::new(
+                    who,
+                    RefusalReason::Money(cap.micros.unwrap_or(0)),
+                    &cap.setting,
+                ));
             }
             if over(used.tokens, held.tokens, cap.tokens) {
-                return Err(Refusal::new(who, Why::Tokens(cap.tokens.unwrap_or(0)), &cap.setting));
+                return Err(Refusal::new(
+                    who,
+                    RefusalReason::Tokens(cap.tokens.unwrap_or(0)),
+                    &cap.setting,
+                ));
             }
         }
         Ok(())

@@ -8,7 +8,7 @@ use galatea_core::{EntityId, RoomId, Settings, Source, Verdict, WorldId};
 
 use super::*;
 use crate::{
-    budget::refusal::Why,
+    budget::refusal::RefusalReason,
     config::{Cap, Flow, Spending},
 };
 
@@ -46,7 +46,7 @@ fn a_person_is_answered_as_often_as_the_rate_says() {
     assert_eq!((refusal.who, refusal.setting.as_str()), (Who::Person, "LIMIT_PERSON"));
     assert!(refusal.passes_soon());
     assert!(at(NOON + 60_000).is_ok());
-    assert_eq!(at(NOON + 120_000).unwrap_err().why, Why::Day(3));
+    assert_eq!(at(NOON + 120_000).unwrap_err().why, RefusalReason::Day(3));
     assert!(at(NOON + Day::MILLIS).is_ok(), "a new day");
 }
 
@@ -105,9 +105,9 @@ fn what_was_used_before_a_restart_counts() {
     let here = case(&spending, &who, !book2.is_known(&who.person), NOON);
     assert!(!here.stranger);
     assert!(book2.admit(&here, Ask::Answer).is_ok());
-    assert_eq!(book2.reserve(&here, COST, false).unwrap_err().why, Why::Money(50_000));
+    assert_eq!(book2.reserve(&here, COST, false).unwrap_err().why, RefusalReason::Money(50_000));
     assert!(book2.reserve(&here, Spend { micros: 1_000, tokens: 0 }, false).is_ok());
-    assert_eq!(book2.admit(&here, Ask::Answer).unwrap_err().why, Why::Day(5));
+    assert_eq!(book2.admit(&here, Ask::Answer).unwrap_err().why, RefusalReason::Day(5));
 }
 
 #[test]
@@ -273,7 +273,7 @@ fn work_in_the_background_uses_half_of_the_agents_day_and_nothing_of_a_persons()
     }
     let refusal = works(&mut ledger, NOON).unwrap_err();
     assert_eq!((refusal.who, refusal.setting.as_str()), (Who::Background, "BUDGET_AGENT"));
-    assert_eq!(refusal.why, Why::Money(20_000));
+    assert_eq!(refusal.why, RefusalReason::Money(20_000));
     // The other half is left for people, each within their own cap.
     let answers = case(&spending, &visitor, false, NOON);
     for _ in 0..2 {

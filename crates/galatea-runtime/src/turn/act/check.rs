@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use crate::{config::Confirmation, directory::Directory, outbox::Outbox, turn::Engine};
 
-/// How far the person who asked has agreed to exactly this action.
+/// Consent of the person who asked to exactly this action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Consent {
     /// They asked for it, as the model understood.
@@ -76,7 +76,7 @@ impl<'a> Checker<'a> {
         self.scope_for(standing::standing(self.turn, self.turn.world), scope, side_effect)
     }
 
-    /// The same for the person of the conversation who may do most.
+    /// Check for the person of the conversation who may do most.
     pub(super) fn scope_of_present(&self, scope: Scope, side_effect: bool) -> Checked {
         self.scope_for(standing::highest_present(self.turn), scope, side_effect)
     }
@@ -93,8 +93,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What an action came to: each message elsewhere and each change for itself, the strictest ruling
-    /// counts.
+    /// Check of an action's result: each message elsewhere and each change for itself, the
+    /// strictest ruling counts.
     pub(super) async fn result(&self, result: &ActionResult) -> Checked {
         let mut worst = Checked::allowed();
         for (there, _) in &result.elsewhere {
@@ -166,7 +166,7 @@ impl<'a> Checker<'a> {
 
     /// The platform's right to speak: of each person who asks, as it stands now.
     async fn may_speak(&self, room: &Room, there: &Address) -> bool {
-        // The same number on another platform is another person.
+        // An equal number on another platform is another person.
         if room.source != self.turn.room.source {
             return false;
         }
@@ -188,7 +188,7 @@ impl<'a> Checker<'a> {
         true
     }
 
-    /// What an action changes: the scope follows from the row that changes.
+    /// Scope of a change by an action: the scope follows from the row that changes.
     async fn change(&self, effect: &RequestedChange) -> Result<Checked> {
         let person = |entity: EntityId| {
             if standing::speakers(self.turn).all(|speaker| speaker == entity) {
@@ -256,7 +256,7 @@ impl<'a> Checker<'a> {
             | RequestedChange::ForgetPerson { entity } => {
                 (person(*entity), standing::standing(self.turn, self.turn.world)?, here(self.turn))
             }
-            // Who is one person decides who sees what: the command alone asks for it, of both sides.
+            // A link of people decides who sees what: the command alone asks for it, of both sides.
             RequestedChange::LinkPeople { .. } | RequestedChange::Unlink { .. } => {
                 return Ok(Checked::refused("no action may link people"));
             }

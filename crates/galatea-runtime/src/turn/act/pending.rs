@@ -22,12 +22,12 @@ const ALPHABET: &[u8] = b"23456789ABCDEFGHJKMNPQRSTUVWXYZ";
 /// confirms.
 const LENGTH: usize = 5;
 
-/// One action that waits.
+/// An action that waits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Request {
     /// The call as the model wrote it.
     pub(crate) call: PlannedAction,
-    /// What it came to, where it changes nothing while it runs: just this is carried out. None: it
+    /// Result, if the action changes nothing while it runs: just this is carried out. None: it
     /// is run once it is confirmed.
     pub(crate) result: Option<ActionResult>,
 }
@@ -37,7 +37,7 @@ pub(crate) struct Request {
 pub(crate) struct Pending {
     pub(crate) task: TaskId,
     pub(crate) code: String,
-    /// Who asked, and alone may confirm.
+    /// Person who asked, and alone may confirm.
     pub(crate) owner: EntityId,
     pub(crate) until: Timestamp,
     pub(crate) requests: Vec<Request>,

@@ -1,4 +1,4 @@
-//! Whether a message is for the agent: in direct messages by who wrote it, in groups by how it
+//! Decides if a message is for the agent: in direct messages by who wrote it, in groups by how it
 //! addresses the agent.
 
 use galatea_core::{Content, ParticipantState, QuoteKind, StepOutcome, content::AUTOMATIC_FORWARD};
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::config::{DmPolicy, GroupPolicy};
 
-/// Whose words a message passes on.
+/// Authors of the words that a message passes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Forward {
     /// A person forwarded them.
@@ -20,7 +20,7 @@ enum Forward {
     Automatic,
 }
 
-/// Whether a message passes on other words than its author's.
+/// Kind of a message that passes on other words than its author's.
 fn forward(content: &Content) -> Option<Forward> {
     let marked = |key: &str| content.extra.get(key).is_some_and(|value| *value != false);
     if marked(AUTOMATIC_FORWARD) {

@@ -1,4 +1,4 @@
-//! One message and all that the gate decides by.
+//! A message and all that the gate decides by.
 
 use galatea_core::{
     Character, Memory, ParticipantState, Timestamp,
@@ -23,10 +23,10 @@ pub(crate) struct Case<'a> {
     pub(crate) parent_remote: Option<&'a str>,
     /// The platform id of its World.
     pub(crate) world_remote: Option<&'a str>,
-    /// What `galatea block` and owners have blocked.
+    /// People and places that `galatea block` and owners have blocked.
     pub(crate) blocks: &'a [Block],
     pub(crate) own_state: Option<ParticipantState>,
-    /// How the message stands to what is held back of long answers.
+    /// Relation of the message to the rest of long answers.
     pub(in crate::turn) more: More,
     /// Strangers see what is said here.
     pub(crate) public: bool,
@@ -38,6 +38,6 @@ pub(crate) struct Case<'a> {
     pub(crate) paired: bool,
     pub(crate) received_at: Timestamp,
     pub(crate) now: Timestamp,
-    /// How far our clock was set forward lately: platforms do not know of it.
+    /// Distance by which our clock was set forward lately: platforms do not know of it.
     pub(crate) ahead: Duration,
 }

@@ -3,7 +3,7 @@
 use galatea_core::{Decision, StepOutcome, Verdict, verdict::Change};
 use std::borrow::Cow;
 
-/// What the gate says.
+/// Verdict of the gate.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Judged {
     /// A model answers it.

@@ -1,4 +1,4 @@
-//! Whether a message calls the agent by name, or merely contains it.
+//! Decides if a message calls the agent by name, or merely contains it.
 
 mod forms;
 #[cfg(test)]
@@ -6,7 +6,7 @@ mod tests;
 
 use galatea_core::Character;
 
-use self::forms::{Form, forms};
+use self::forms::{NameForm, forms};
 use crate::turn::spelling::{begins, ends, folded, is_unspaced, is_word};
 
 /// How a message calls the agent.
@@ -193,7 +193,7 @@ pub(super) fn called(text: &str, character: &Character, on_platform: &[String]) 
 }
 
 /// One place where the letters of a name stand.
-fn at_place(before: &str, word: &str, after: &str, form: &Form) -> Called {
+fn at_place(before: &str, word: &str, after: &str, form: &NameForm) -> Called {
     let (Some(first), Some(last)) = (word.chars().next(), word.chars().next_back()) else {
         return Called::No;
     };

@@ -5,7 +5,7 @@ use galatea_core::{People, RemoteId, store::Envelope};
 use super::case::Case;
 use crate::config::Policy;
 
-/// Whether the speaker is on the allowlist.
+/// True if the speaker is on the allowlist.
 pub(super) fn listed(case: &Case<'_>) -> bool {
     is_listed(case.policy, case.envelope)
 }
@@ -15,7 +15,7 @@ pub(in crate::turn) fn is_listed(policy: &Policy, envelope: &Envelope) -> bool {
     named(&policy.allow_from, envelope)
 }
 
-/// Whether a list has the speaker, by id or handle.
+/// True if a list has the speaker, by id or handle.
 pub(super) fn named(list: &People, envelope: &Envelope) -> bool {
     list.names(envelope.entity_remote.as_ref().map(RemoteId::as_str), envelope.user_name.as_deref())
 }

@@ -1,9 +1,9 @@
-//! Whether a name stands in a text as a word, also in scripts that put no spaces between words.
+//! Finds a name that stands in a text as a word, also in scripts that put no spaces between words.
 //! Texts and names are folded ([`super::fold`]).
 
 use unicode_normalization::char::is_combining_mark;
 
-/// How a script separates words.
+/// Way in which a script separates words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Script {
     /// Words end at spaces: Latin, Cyrillic, Arabic, Devanagari and most others, and digits.
@@ -45,7 +45,7 @@ pub(in crate::turn) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || is_combining_mark(c)
 }
 
-/// What people write to a name, in scripts without spaces: forms of address.
+/// Endings of a name in scripts without spaces: forms of address.
 const HONORIFICS: &[&str] = &[
     "さん",
     "さま",
@@ -71,10 +71,10 @@ const HONORIFICS: &[&str] = &[
     "จ้ะ",
     "ເອີຍ",
 ];
-/// The same to names in Latin letters, with a hyphen.
+/// Endings of names in Latin letters, with a hyphen.
 const HYPHENED: [&str; 9] =
     ["-san", "-chan", "-kun", "-sama", "-sensei", "-ssi", "-nim", "-ya", "-ji"];
-/// What may follow a name in Hiragana: particles, and openings of a message.
+/// Words that may follow a name in Hiragana: particles, and openings of a message.
 const AFTER_HIRAGANA: &[&str] = &[
     "は",
     "が",
@@ -153,7 +153,7 @@ const PARTICLES: &[&str] = &[
 /// Particles that call a person.
 const VOCATIVES: &[&str] = &["이여", "야", "아", "여"];
 
-/// What is written to a name.
+/// Ending of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::turn) struct Suffix {
     /// Its length in bytes.
@@ -166,7 +166,7 @@ impl Suffix {
     const NONE: Self = Self { length: 0, calls: false };
 }
 
-/// Whether a word may begin behind `before`, if it begins with `first`. `is_apart` tells whether
+/// True if a word may begin behind `before`, if it begins with `first`. `is_apart` tells whether
 /// `before` ends where readers pause: with a greeting or a clause.
 pub(in crate::turn) fn begins(before: &str, first: char, is_apart: impl Fn(&str) -> bool) -> bool {
     let Some(last) = before.chars().next_back() else { return true };
@@ -186,7 +186,7 @@ pub(in crate::turn) fn begins(before: &str, first: char, is_apart: impl Fn(&str)
     }
 }
 
-/// What is written to a name that ends with `last`, before the next word; none if the name is only
+/// Ending of a name that ends with `last`, before the next word; none if the name is only
 /// a part of a longer word.
 pub(in crate::turn) fn ends(last: char, after: &str) -> Option<Suffix> {
     let stretched = after.trim_start_matches(['ー', '~', '〜']);
@@ -219,7 +219,7 @@ pub(in crate::turn) fn ends(last: char, after: &str) -> Option<Suffix> {
     }
 }
 
-/// Whether a text goes on with the syllable before it.
+/// True if a text goes on with the syllable before it.
 fn goes_on(rest: &str) -> bool {
     let mut chars = rest.chars();
     let Some(next) = chars.next() else { return false };
@@ -245,7 +245,7 @@ fn particles(text: &str) -> Option<Suffix> {
     Some(Suffix { length: run, calls })
 }
 
-/// Whether a script has no spaces, so that a name may be written to the words before it.
+/// True if a script has no spaces, so that a name may be written to the words before it.
 pub(in crate::turn) fn is_unspaced(c: char) -> bool {
     script(c) != Script::Spaced
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Goal, NONE, Row, Unit, Values, millis, thousands};
+use super::{Goal, Row, Unit, Values, millis, thousands};
 use crate::bench::figures::{Figures, Memory, OnPlatform};
 
 /// All rows, in the order of the table.
@@ -17,7 +17,7 @@ pub(super) fn of(figures: &Figures) -> Vec<Row> {
     rows.extend(cost_per_answer(on));
     rows.extend(starts(on));
     rows.extend(memory_of_one_platform(on));
-    rows.extend(memory_without_connectors(memory));
+    rows.push(memory_without_connectors(memory));
     rows.push(Row::new("the program's file", Unit::Mebibytes, Values::Whole(*size)));
     rows
 }
@@ -59,35 +59,30 @@ fn one_room(on: Platforms<'_>) -> [Row; 4] {
             on.sqlite.one_room.per_second
         }),
         on.time("p50, one room", |on| on.sqlite.one_room.wait.p50)
-            .goal(Goal::AtMost(1.0))
-            .peers(["3.8 ms", "1.3 ms", "35 ms", "0.07 ms"]),
-        on.time("p99, one room", |on| on.sqlite.one_room.wait.p99).goal(Goal::AtMost(4.0)),
+            .peers("ZeroClaw 3.8 ms, Koishi 1.3 ms, elizaOS 35 ms, teloxide 0.07 ms"),
+        on.time("p99, one room", |on| on.sqlite.one_room.wait.p99),
         on.time("added to a model that takes 200 ms, p50", |on| {
             on.sqlite.thinking.wait.p50.saturating_sub(on.sqlite.thought)
         })
-        .goal(Goal::AtMost(2.0)),
+        .goal(Goal::AtMost(5.0)),
     ]
 }
 
-fn several_rooms(on: Platforms<'_>) -> [Row; 10] {
+fn several_rooms(on: Platforms<'_>) -> [Row; 6] {
     let rooms = Figures::ROOMS;
     [
         on.figure(format!("answers/s, {rooms} rooms, one question each"), Unit::PerSecond, |on| {
             on.sqlite.rooms.per_second
         }),
-        on.time(format!("p50, {rooms} rooms, one question each"), |on| on.sqlite.rooms.wait.p50),
-        on.time(format!("p99, {rooms} rooms, one question each"), |on| on.sqlite.rooms.wait.p99),
         on.figure(format!("answers/s, {rooms} rooms, flood"), Unit::PerSecond, |on| {
             on.sqlite.flood.per_second
         })
-        .goal(Goal::AtLeast(4000.0))
-        .peers(["448", "876", "34", "29,750"]),
+        .goal(Goal::AtLeast(1000.0))
+        .peers("ZeroClaw 448, Koishi 876, elizaOS 34, teloxide 29,750"),
         on.figure("the last 20 s of the flood, of the first 20 s", Unit::Percent, |on| {
             on.sqlite.flood.lasting * 100.0
         })
         .goal(Goal::AtLeast(97.0)),
-        on.time(format!("p50, {rooms} rooms, flood"), |on| on.sqlite.flood.wait.p50),
-        on.time(format!("p99, {rooms} rooms, flood"), |on| on.sqlite.flood.wait.p99),
         on.time(format!("p50, {rooms} rooms at half that pace"), |on| on.sqlite.half.wait.p50),
         on.time(format!("p99, {rooms} rooms at half that pace"), |on| on.sqlite.half.wait.p99)
             .goal(Goal::AtMost(50.0)),
@@ -115,19 +110,15 @@ fn many_rooms(on: Platforms<'_>) -> [Row; 2] {
     ]
 }
 
-fn postgres(on: Platforms<'_>) -> [Row; 4] {
+fn postgres(on: Platforms<'_>) -> [Row; 3] {
     [
         on.figure(
             format!("answers/s with PostgreSQL, {} rooms, flood", Figures::ROOMS),
             Unit::PerSecond,
             |on| on.postgres.flood.per_second,
-        )
-        .goal(Goal::AtLeast(2500.0)),
+        ),
         on.figure("processor time per answer with PostgreSQL, flood", Unit::Millis, |on| {
             on.postgres.flood.cpu
-        }),
-        on.reported("rows written per answer with PostgreSQL, flood", Unit::Count, |on| {
-            on.postgres.flood.rows
         }),
         on.figure("write-ahead log per answer with PostgreSQL, flood", Unit::Kibibytes, |on| {
             on.postgres.log
@@ -135,63 +126,42 @@ fn postgres(on: Platforms<'_>) -> [Row; 4] {
     ]
 }
 
-fn cost_per_answer(on: Platforms<'_>) -> [Row; 8] {
+fn cost_per_answer(on: Platforms<'_>) -> [Row; 5] {
     [
         on.figure("processor time per answer, one room", Unit::Millis, |on| on.sqlite.one_room.cpu),
-        on.figure("processor time per answer, flood", Unit::Millis, |on| on.sqlite.flood.cpu)
-            .goal(Goal::AtMost(0.25)),
+        on.figure("processor time per answer, flood", Unit::Millis, |on| on.sqlite.flood.cpu),
         on.reported("SQL statements per answer, one room", Unit::Count, |on| {
             on.sqlite.one_room.statements
-        })
-        .goal(Goal::AtMost(6.0)),
-        on.reported("SQL statements per answer, flood", Unit::Count, |on| {
-            on.sqlite.flood.statements
-        })
-        .goal(Goal::AtMost(6.0)),
+        }),
         on.reported("rows written per answer, one room", Unit::Count, |on| on.sqlite.one_room.rows),
-        on.reported("rows written per answer, flood", Unit::Count, |on| on.sqlite.flood.rows),
         on.figure("written to the disk per answer, one room", Unit::Kibibytes, |on| {
             on.sqlite.one_room.written
-        })
-        .goal(Goal::AtMost(60.0)),
-        on.figure("written to the disk per answer, flood", Unit::Kibibytes, |on| {
-            on.sqlite.flood.written
         }),
     ]
 }
 
-fn starts(on: Platforms<'_>) -> [Row; 6] {
+fn starts(on: Platforms<'_>) -> [Row; 4] {
     [
         on.time("restart to `ready in`", |on| on.restart.line),
         on.time("restart to `/readyz` 200", |on| on.restart.readyz)
-            .goal(Goal::AtMost(20.0))
-            .peers(["101 ms", NONE, "734 ms", "12 ms"]),
-        on.time("restart on the filled database to `ready in`", |on| on.sqlite.filled.line),
-        on.time("restart on the filled database to `/readyz` 200", |on| on.sqlite.filled.readyz)
-            .goal(Goal::AtMost(20.0)),
-        on.time("first start, new database, to `ready in`", |on| on.first_start.line),
-        on.time("first start, new database, to `/readyz` 200", |on| on.first_start.readyz)
-            .goal(Goal::AtMost(40.0)),
+            .peers("ZeroClaw 101 ms, elizaOS 734 ms, teloxide 12 ms"),
+        on.time("restart on the filled database to `/readyz` 200", |on| on.sqlite.filled.readyz),
+        on.time("first start, new database, to `/readyz` 200", |on| on.first_start.readyz),
     ]
 }
 
 fn memory_of_one_platform(on: Platforms<'_>) -> [Row; 3] {
     [
         on.figure("idle memory, one agent on the platform", Unit::Mebibytes, |on| on.sqlite.idle)
-            .goal(Goal::AtMost(20.0))
-            .peers(["38 MiB", NONE, "79–429 MiB", "6 MiB"]),
+            .goal(Goal::AtMost(32.0))
+            .peers("ZeroClaw 38 MiB, elizaOS 79–429 MiB, teloxide 6 MiB"),
         on.figure("the same the moment the loads end", Unit::Mebibytes, |on| on.sqlite.after_load)
-            .goal(Goal::AtMost(60.0)),
+            .goal(Goal::AtMost(80.0)),
         on.figure("the same 30 s after the loads", Unit::Mebibytes, |on| on.sqlite.rested)
-            .goal(Goal::AtMost(60.0)),
+            .goal(Goal::AtMost(80.0)),
     ]
 }
 
-fn memory_without_connectors(memory: &Memory) -> [Row; 3] {
-    let whole = |what: String, value| Row::new(what, Unit::Mebibytes, Values::Whole(value));
-    [
-        whole("idle memory, one agent without connectors".to_owned(), memory.one),
-        whole(format!("idle memory, {} agents without connectors", Memory::MANY), memory.many),
-        whole("per further agent".to_owned(), memory.further()).goal(Goal::AtMost(0.1)),
-    ]
+fn memory_without_connectors(memory: &Memory) -> Row {
+    Row::new("per further agent", Unit::Mebibytes, Values::Whole(memory.further()))
 }

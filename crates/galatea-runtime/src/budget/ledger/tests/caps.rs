@@ -25,8 +25,8 @@ fn each_cap_refuses_whom_it_concerns() {
         ("BUDGET_AGENT", Who::Agent, &discord, None),
     ] {
         for (cap, estimate, why) in [
-            ("0.01 USD", money(10_000), Why::Money(10_000)),
-            ("1000 tokens", tokens, Why::Tokens(1_000)),
+            ("0.01 USD", money(10_000), RefusalReason::Money(10_000)),
+            ("1000 tokens", tokens, RefusalReason::Tokens(1_000)),
         ] {
             let at = |place: &Holders| {
                 let Holder::Source(source) = &place.platform else { unreachable!() };

@@ -106,7 +106,7 @@ fn a_room_whose_answers_are_used_up_takes_commands_and_a_ruling_one_always() {
     let place = holders();
     let here = case(&spending, &place, false, NOON);
     let mut ledger = Ledger::default();
-    assert_eq!(ledger.admit(&here, Ask::Answer).unwrap_err().why, Why::Money(0));
+    assert_eq!(ledger.admit(&here, Ask::Answer).unwrap_err().why, RefusalReason::Money(0));
     assert_eq!(ledger.admit(&here, Ask::Command), Ok(()), "a quarter of four");
     assert_eq!(ledger.admit(&here, Ask::Command).unwrap_err().who, Who::Room);
     for _ in 0..20 {

@@ -39,11 +39,15 @@ fn limits(who: Who, setting: &'static str, place: &Holders, free: Option<&Holder
         }
         let soon = book.ask(place, false, NOON + 20_000);
         if per == "min" {
-            assert_eq!(refusal.why, Why::Minute(Flow { per_minute: 3, burst: 3 }), "{setting}");
+            assert_eq!(
+                refusal.why,
+                RefusalReason::Minute(Flow { per_minute: 3, burst: 3 }),
+                "{setting}"
+            );
             assert_eq!(soon, Ok(()), "{setting}: a third of a minute later");
         } else {
-            assert_eq!(refusal.why, Why::Day(3), "{setting}");
-            assert_eq!(soon.unwrap_err().why, Why::Day(3), "{setting}: on the same day");
+            assert_eq!(refusal.why, RefusalReason::Day(3), "{setting}");
+            assert_eq!(soon.unwrap_err().why, RefusalReason::Day(3), "{setting}: on the same day");
         }
         assert_eq!(book.ask(place, false, NOON + Day::MILLIS), Ok(()), "{setting}: the next day");
     }
@@ -99,8 +103,10 @@ fn other_places_use_up_what_they_share() {
 
 #[test]
 fn strangers_have_their_share_of_the_agents_rate() {
-    for (per, why) in [("min", Why::Minute(Flow { per_minute: 2, burst: 2 })), ("day", Why::Day(2))]
-    {
+    for (per, why) in [
+        ("min", RefusalReason::Minute(Flow { per_minute: 2, burst: 2 })),
+        ("day", RefusalReason::Day(2)),
+    ] {
         let mut book =
             Book { ledger: Ledger::default(), limit: ("LIMIT_AGENT", format!("4/{per}")) };
         for _ in 0..2 {

@@ -5,7 +5,7 @@ use crate::turn::spelling::{folded, is_word};
 
 /// A folded name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Form {
+pub(super) struct NameForm {
     pub(super) name: String,
     /// It is an ordinary word besides: it counts only where it is set apart or greeted.
     pub(super) ordinary: bool,
@@ -202,11 +202,11 @@ const ORDINARY: &[&str] = &[
 
 /// The forms of these names, each once; names of one letter are left out, since they would match
 /// everywhere.
-pub(super) fn forms<'a>(names: impl Iterator<Item = &'a str>) -> Vec<Form> {
-    let mut all: Vec<Form> = Vec::new();
+pub(super) fn forms<'a>(names: impl Iterator<Item = &'a str>) -> Vec<NameForm> {
+    let mut all: Vec<NameForm> = Vec::new();
     let mut add = |name: &str, ordinary: bool| {
         if name.chars().count() > 1 && !all.iter().any(|form| form.name == name) {
-            all.push(Form { name: name.to_owned(), ordinary });
+            all.push(NameForm { name: name.to_owned(), ordinary });
         }
     };
     let mut shorts = Vec::new();

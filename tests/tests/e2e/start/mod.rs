@@ -1,0 +1,10 @@
+//! Tests of start, status, chat, explain and connector with the real binary, on the loopback
+//! interface and in temporary folders.
+
+mod answers;
+mod home;
+mod json;
+mod looks;
+mod manual;
+mod refusals;
+mod stops;
