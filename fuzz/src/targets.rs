@@ -38,9 +38,9 @@ pub(crate) const ALL: &[Target] = &[
     Target { name: "document_docx", run: galatea_knowledge::fuzz::docx },
     Target { name: "document_epub", run: galatea_knowledge::fuzz::epub },
     Target { name: "document_pdf", run: galatea_knowledge::fuzz::pdf },
-    Target { name: "import_log", run: galatea::fuzz::import_log },
-    Target { name: "import_galatea", run: galatea::fuzz::import_galatea },
-    Target { name: "import_elizaos", run: galatea::fuzz::import_elizaos },
+    Target { name: "import_log", run: galatea_import::fuzz::import_log },
+    Target { name: "import_galatea", run: galatea_import::fuzz::import_galatea },
+    Target { name: "import_elizaos", run: galatea_import::fuzz::import_elizaos },
     Target { name: "import_telegram", run: |bytes| export(bytes, galatea_telegram::read_export) },
     Target { name: "import_discord", run: |bytes| export(bytes, galatea_discord::read_export) },
 ];

@@ -6,7 +6,7 @@ use std::{ffi::OsString, path::Path};
 
 use xtask::{cargo, step::succeed};
 
-/// What the benchmark reads by itself: `cargo xtask bench --help` lists it.
+/// Arguments of the benchmark: `cargo xtask bench --help` lists it.
 #[derive(Debug, Clone, clap::Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Arguments {

@@ -12,7 +12,7 @@ use xtask::cargo;
 
 #[derive(Args)]
 pub(crate) struct Chaos {
-    /// How often the program is killed.
+    /// Number of kills.
     #[arg(long, default_value_t = 1_000)]
     kills: u32,
     /// Repeats the choices of a run that printed this; random when none is given.

@@ -44,7 +44,7 @@ pub(super) struct Dist {
     /// A program that is built already, in place of a new release build
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
-    /// Where the archive and its checksum go
+    /// Folder of the archive and its checksum
     #[arg(long, value_name = "FOLDER", default_value = "dist")]
     output: PathBuf,
 }

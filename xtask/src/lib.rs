@@ -1,4 +1,4 @@
-//! What the chores of `cargo xtask` and the benchmark share: cargo commands in the workspace, and
+//! The common parts of `cargo xtask` and the benchmark: cargo commands in the workspace, and
 //! steps with their durations.
 
 pub mod step;

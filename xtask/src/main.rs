@@ -33,9 +33,9 @@ enum Chore {
     Test,
     /// Formatting, clippy, advisories, licences.
     Lint,
-    /// What to run before a change is handed in: `test` and `lint`.
+    /// Both checks of a change: `test` and `lint`.
     Ci,
-    /// What CI runs after that: crash matrix, chaos, cluster.
+    /// CI's checks after these: crash matrix, chaos, cluster.
     Long,
     /// 100,000 searches from every place for what other places hold.
     Canaries(long::Canaries),
@@ -45,7 +45,7 @@ enum Chore {
     Fuzz(fuzz::Fuzz),
     /// Compares the lock file with known advisories.
     Advisories(advisories::Advisories),
-    /// Who imports whom, file heads, connector folders, machine paths, long files.
+    /// Imports, file heads, connector folders, machine paths, long files.
     Tidy,
     /// Writes the reference docs, the character schema and .env.example.
     Gen {

@@ -28,7 +28,7 @@ pub fn succeed(mut command: Command) -> Result<()> {
     Ok(())
 }
 
-/// Whether `cargo <subcommand>` exists.
+/// True if `cargo <subcommand>` exists.
 pub fn installed(root: &Path, subcommand: &str) -> bool {
     let mut command = cargo(root, &[subcommand, "--version"]);
     command.stdout(Stdio::null()).stderr(Stdio::null());

@@ -257,7 +257,7 @@ impl DiscordConnector {
             name,
             shards,
             lacking,
-            (application.approximate_guild_count, invite(application.id)),
+            (application.approximate_guild_count, invite::invite(application.id)),
         ));
         let intents = intents(application.flags).bits();
         let fleet = Fleet {

@@ -153,7 +153,7 @@ impl TelegramConfig {
         Duration::from_secs(self.poll_timeout.min(MAX_POLL))
     }
 
-    fn validate(&self) -> Result<()> {
+    pub(crate) fn validate(&self) -> Result<()> {
         self.account()?;
         if self.mode == Mode::Webhook && self.webhook_url.is_none() {
             return Err(Error::invalid("webhook mode needs a public address")

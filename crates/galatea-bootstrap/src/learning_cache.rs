@@ -2,12 +2,13 @@
 //! turn then needs no query for them. Counts how often each fact is shown.
 
 use galatea_core::{
-    AgentId, EntityId, Memory, MemoryId, MemoryKind, Result, RoomId, Timestamp, Turn, WorldId,
+    AgentId, EntityId, Finding, Memory, MemoryId, MemoryKind, Result, RoomId, Severity, Timestamp,
+    Turn, WorldId,
     fact::Origin,
     mentioned::Mentioned,
     model::Tier,
     speakers,
-    store::{MOST_RECALLED, MemoryQuery, RecallQuery, Recalled},
+    store::{MOST_RECALLED, MemoryQuery, PluginCache, RecallQuery, Recalled},
 };
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
@@ -60,6 +61,9 @@ pub(crate) const UNABLE: &str = "reflection-unable";
 const MOST_UNUSABLE: u32 = 3;
 const LEFT_ALONE: Duration = Duration::from_secs(6 * 3_600);
 
+/// Code of the finding about such a model.
+const LEARNS_NOTHING: &str = "GAL-MODEL-FACTS";
+
 /// Success of a model in the last reflections of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Unable {
@@ -71,6 +75,27 @@ struct Unable {
     /// Fault of the last of them, for people.
     #[serde(default)]
     why: String,
+}
+
+/// The finding about a model that is left alone at this time.
+///
+/// # Errors
+/// Those of the store.
+pub(crate) async fn learns_nothing(cache: &PluginCache, now: Timestamp) -> Result<Option<Finding>> {
+    let stored = cache.get(UNABLE, now).await?;
+    let known: Unable =
+        stored.and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default();
+    let Some(until) = known.until.filter(|until| now < *until) else { return Ok(None) };
+    let hours = until.since(now).as_secs().div_ceil(3_600);
+    let message = format!(
+        "{} cannot derive facts from conversations: it is not asked for them for {hours} more hours",
+        known.model
+    );
+    let finding = Finding::new(Severity::Warning, LEARNS_NOTHING, "model", message).with_fix(
+        "set another small model (SMALL_MODEL, or that of its provider, such as \
+         OPENAI_SMALL_MODEL), or switch facts off with REFLECTION_INTERVAL=0",
+    );
+    Ok(Some(if known.why.is_empty() { finding } else { finding.with_cause(known.why) }))
 }
 
 /// Agents and rooms with facts. Each agent is looked up, and then each of its rooms if the

@@ -18,7 +18,10 @@ mod summary;
 mod ties;
 mod words;
 
-use galatea_core::{Plugin, Result, Settings, Variable};
+use galatea_core::{
+    AgentId, Finding, Plugin, Result, Settings, Timestamp, Variable,
+    store::{CacheStore, PluginCache},
+};
 use std::sync::Arc;
 
 /// Every setting this plugin reads.
@@ -35,6 +38,22 @@ pub fn check(settings: &Settings) -> Result<()> {
     galatea_core::fusion::Fusion::of(settings).map(drop)
 }
 
+/// The name of the plugin, under which it keeps values.
+const NAME: &str = "bootstrap";
+
+/// Says that an agent learns no facts for a while, since its small model cannot derive any. `None`
+/// while it is asked.
+///
+/// # Errors
+/// Those of the store.
+pub async fn learns_nothing(
+    store: Arc<dyn CacheStore>,
+    agent: AgentId,
+    now: Timestamp,
+) -> Result<Option<Finding>> {
+    learning_cache::learns_nothing(&PluginCache::new(store, agent, NAME), now).await
+}
+
 /// Creates the plugin. Called once per agent.
 pub fn plugin() -> Plugin {
     let (cache, meaning) = (
@@ -42,7 +61,7 @@ pub fn plugin() -> Plugin {
         Arc::new(meaning::PromptMeaning::default()),
     );
     Plugin::new(
-        "bootstrap",
+        NAME,
         env!("CARGO_PKG_VERSION"),
         "What an agent knows and does without any other plugin",
     )

@@ -41,6 +41,13 @@ pub(crate) fn quoted(line: &str) -> String {
     format!("“{}”", line.replace(['“', '”', '„', '‟', '«', '»'], "'"))
 }
 
+/// A sentence with its full stop, unless a quotation at its end brings one.
+pub(crate) fn ended(sentence: &str) -> String {
+    let said = sentence.trim_end_matches('”');
+    let is_ended = said.ends_with(['.', '!', '?', '…', '。', '！', '？']);
+    if is_ended { sentence.to_owned() } else { format!("{sentence}.") }
+}
+
 /// The beginning of a text that takes so many tokens at most; empty if not even a mark fits.
 pub(crate) fn within(text: String, most: u64) -> String {
     let size = Family::Other.text(&text);
@@ -107,6 +114,18 @@ pub(crate) fn spoken(key: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sentence_ends_once() {
+        for (text, ended_text) in [
+            ("Bob wrote “hi”", "Bob wrote “hi”."),
+            ("Bob wrote “Hi.”", "Bob wrote “Hi.”"),
+            ("Bob wrote “How?”", "Bob wrote “How?”"),
+            ("It is “Hi.” (said Mon)", "It is “Hi.” (said Mon)."),
+        ] {
+            assert_eq!(ended(text), ended_text);
+        }
+    }
 
     #[test]
     fn a_key_is_spoken_as_words() {

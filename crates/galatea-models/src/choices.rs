@@ -25,8 +25,8 @@ use kept::{ChoicesInner, Chosen, lock};
 pub(crate) use choose::closest;
 pub(crate) use list::ListedModel;
 
+pub(crate) use self::kept::{Adjusted, Facts, KeptChoices};
 pub use self::kept::{Choices, ToolSkill};
-pub(crate) use self::kept::{Facts, KeptChoices, KeptService};
 
 /// Most models of a service whose trials are kept.
 const MOST_TRIED: usize = 64;

@@ -20,13 +20,12 @@ use tokio::sync::Notify;
 use crate::{
     budget::Budget,
     choices::Choices,
-    late_system::LateRefusals,
     limited::Thinkers,
     toolless::ToolRefusals,
     wire::{Auth, Endpoint},
 };
 
-/// Use of a plugin's model. A model of one name may serve several uses, and may fail at
+/// What a plugin's model is used for. A model of one name may serve several uses, and may fail at
 /// one of them only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PluginUse {
@@ -62,7 +61,7 @@ impl From<ObjectTier> for PluginUse {
     }
 }
 
-/// Key of a shared breaker.
+/// What a breaker is shared by.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum BreakerKey {
     /// Address, model, and fingerprint of the key.
@@ -87,7 +86,6 @@ struct Inner {
     refused: Notify,
     tool_refusals: Arc<ToolRefusals>,
     thinkers: Arc<Thinkers>,
-    late_refusals: Arc<LateRefusals>,
     /// Models of this process by folder. Several agents share one: it can take hundreds of MB.
     local: Mutex<BTreeMap<std::path::PathBuf, Arc<crate::local::LocalEmbedding>>>,
 }
@@ -152,19 +150,14 @@ impl Dependencies {
         self.0.refused.notify_one();
     }
 
-    /// Models that refused tools.
+    /// Which models refused tools.
     pub(crate) fn tool_refusals(&self) -> Arc<ToolRefusals> {
         Arc::clone(&self.0.tool_refusals)
     }
 
-    /// Models that think before they answer.
+    /// Which models think before they answer.
     pub(crate) fn thinkers(&self) -> Arc<Thinkers> {
         Arc::clone(&self.0.thinkers)
-    }
-
-    /// Models that take instructions at the beginning only.
-    pub(crate) fn late_refusals(&self) -> Arc<LateRefusals> {
-        Arc::clone(&self.0.late_refusals)
     }
 
     /// The state of every breaker, by service and model.

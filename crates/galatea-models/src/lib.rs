@@ -20,7 +20,6 @@ pub mod families;
 pub mod fuzz;
 pub mod google;
 mod guarded;
-mod late_system;
 mod limited;
 pub mod local;
 mod media;

@@ -27,6 +27,8 @@ use galatea_core::{
     model::{OnText, TextAnswer, TextRequest},
 };
 
+use galatea_http::Response;
+
 use self::encode::Cache;
 use crate::families::{Rules, Wire};
 use crate::wire::{
@@ -107,19 +109,23 @@ impl TextModel for OpenAiText {
         };
         let body = encode::encode(&turns, model, self.dialect, &self.rules, self.cache());
         let call = Call { model, read: error::read };
-        let response = endpoint.post("/chat/completions", &body, request.stream, &call).await?;
-        // Some servers cannot stream and send a whole answer.
-        let answer = if request.stream && response.media_type() != "application/json" {
-            drive(endpoint, model, event_frames(response), stream::ChatPieces::default(), on_text)
-                .await?
-        } else {
+        let streams = request.stream;
+        let read = move |response: Response| async move {
+            // Some servers cannot stream and send a whole answer.
+            if streams && response.media_type() != "application/json" {
+                let frames = event_frames(response);
+                return drive(endpoint, model, frames, stream::ChatPieces::default(), on_text)
+                    .await;
+            }
             let bytes = endpoint.body(response).await?;
-            let answer = decode::decode(&bytes).map_err(|fail| endpoint.fail(fail, model))?;
-            if request.stream && !answer.text.is_empty() {
+            let answer =
+                decode::decode(&bytes).map_err(|fail| endpoint.fail_in(fail, &bytes, model))?;
+            if streams && !answer.text.is_empty() {
                 on_text(&answer.text);
             }
-            answer
+            Ok(answer)
         };
+        let answer = endpoint.ask("/chat/completions", &body, streams, &call, read).await?;
         require_answer(endpoint, model, answer)
     }
 }

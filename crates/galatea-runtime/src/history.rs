@@ -101,7 +101,7 @@ impl<'a> History<'a> {
             known.iter().map(|row| (row.memory.id, row.memory.content.text.as_str())).collect();
         let mut deleted = 0;
         if !restore {
-            let mut gone = self.deleted(&read, &ids).await?;
+            let mut gone: HashSet<MemoryId> = self.store.deleted(&ids).await?.into_iter().collect();
             let agent = self.directory.identity.entity();
             forgotten::find(self.store, agent, &read, &mut self.of_forgotten).await?;
             gone.extend(&self.of_forgotten);
@@ -132,16 +132,7 @@ impl<'a> History<'a> {
         Ok(stored)
     }
 
-    /// The messages of these that were deleted here, maybe under the id of an earlier version.
-    async fn deleted(&self, read: &[Read], ids: &[MemoryId]) -> Result<HashSet<MemoryId>> {
-        let older: HashMap<MemoryId, MemoryId> =
-            read.iter().filter_map(|one| Some((one.older?, one.memory.as_ref()?.id))).collect();
-        let asked: Vec<MemoryId> = ids.iter().chain(older.keys()).copied().collect();
-        let gone = self.store.deleted(&asked).await?;
-        Ok(gone.into_iter().map(|id| older.get(&id).copied().unwrap_or(id)).collect())
-    }
-
-    /// Converts a message. `older` is the memory stored under ids of earlier versions.
+    /// What a message becomes. `older` is what is stored under elizaOS's ids.
     fn convert(&self, incoming: &Incoming, older: &HashMap<MemoryId, Memory>) -> Read {
         let (mut change, mut memory) = past::convert(&self.directory, &self.info, incoming);
         let mut kind = incoming.connection.room.kind;
@@ -149,24 +140,15 @@ impl<'a> History<'a> {
             move_into(room, &mut change, memory.as_mut());
             kind = room.kind;
         }
-        // The message under the id of an earlier version or of elizaOS. On Telegram the latter is
-        // a number that messages of other Rooms have, too; within a Room it is that message's.
-        let room = incoming.connection.room.remote.as_str();
-        let is_rooms = legacy_id(incoming).is_some_and(|id| id.as_str().starts_with(room));
-        let older_id = self.older_id(incoming);
+        // The same message under elizaOS's id. On Telegram that is a number that messages of other
+        // Rooms have, too; within a Room it is that message's.
         let is_same = |memory: &Memory| {
-            older_id.and_then(|id| older.get(&id)).is_some_and(|known| {
-                let fits = if is_rooms {
-                    known.content.text == memory.content.text
-                } else {
-                    known.room_id == memory.room_id
-                };
-                fits && known.entity_id == memory.entity_id
+            self.older_id(incoming).and_then(|id| older.get(&id)).is_some_and(|known| {
+                known.room_id == memory.room_id && known.entity_id == memory.entity_id
             })
         };
         let memory = memory.filter(|memory| !is_same(memory));
-        let older = older_id.filter(|_| is_rooms);
-        Read { change, memory, older, is_direct: kind.is_direct() }
+        Read { change, memory, is_direct: kind.is_direct() }
     }
 
     /// Removes participants that a direct Room does not have: the speakers of a chat log, and all but the
@@ -198,7 +180,7 @@ impl<'a> History<'a> {
         Ok(())
     }
 
-    /// Memories that are stored under ids that earlier versions gave these messages.
+    /// What is stored under the ids that elizaOS gave these messages.
     async fn older(&self, messages: &[Incoming]) -> Result<HashMap<MemoryId, Memory>> {
         let ids: Vec<MemoryId> = messages.iter().filter_map(|one| self.older_id(one)).collect();
         if ids.is_empty() {

@@ -145,7 +145,7 @@ impl GatewayBackend for Intake {
                 After::Apply(mutation) => {
                     let changed = changed.next().unwrap_or_default();
                     if let (true, Mutation::Edit { memory, .. }) = (changed, &mutation) {
-                        self.inbox.edited(*memory);
+                        self.inbox.edited(&info.source, place.room, *memory);
                     }
                     mutation::applied(&self.directory, &self.events, place, mutation, changed);
                 }
@@ -174,6 +174,19 @@ impl GatewayBackend for Intake {
 
     async fn state(&self, info: &ConnectorInfo, key: &str) -> Result<Option<serde_json::Value>> {
         self.store.connector_state(self.agent, &info.source, &info.account, key).await
+    }
+
+    async fn account_states(
+        &self,
+        info: &ConnectorInfo,
+        key: &str,
+    ) -> Result<Vec<serde_json::Value>> {
+        let mut found = Vec::new();
+        for (agent, _) in self.store.agents().await? {
+            found
+                .extend(self.store.connector_state(agent, &info.source, &info.account, key).await?);
+        }
+        Ok(found)
     }
 
     async fn note_gap(&self, info: &ConnectorInfo, gap: Gap) -> Result<()> {

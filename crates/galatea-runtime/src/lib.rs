@@ -21,6 +21,7 @@ mod ownership;
 mod pace;
 pub mod pairing;
 pub mod plan;
+mod profile;
 mod registry;
 mod retention;
 mod turn;
@@ -28,8 +29,8 @@ mod unknown_outcome;
 
 pub use config::{VARIABLES, platform_variables};
 pub use orchestrator::{
-    AccountSettings, AgentSpec, BudgetState, ConnectorStatus, Encoder, Encoders, Orchestrator,
-    RuntimeOptions, SharedWork,
+    AccountSettings, AgentChange, AgentFactory, AgentInfo, AgentSpec, AgentState, BudgetState,
+    ConnectorStatus, Encoder, Encoders, Orchestrator, RuntimeOptions, SharedWork,
 };
 pub use outbox::LongWait;
 pub use ownership::{ClusterOptions, compare_clocks};

@@ -12,6 +12,6 @@ mod supervise;
 mod watch;
 
 pub use crate::config::AccountSettings;
-pub use spec::{AgentSpec, Encoder, Encoders, RuntimeOptions};
+pub use spec::{AgentChange, AgentFactory, AgentSpec, Encoder, Encoders, RuntimeOptions};
 pub use state::Orchestrator;
-pub use watch::{BudgetState, ConnectorStatus, SharedWork};
+pub use watch::{AgentInfo, AgentState, BudgetState, ConnectorStatus, SharedWork};

@@ -1,6 +1,6 @@
 //! What one caller wants written, whole or not at all.
 
-use galatea_core::{AgentId, Error, Memory, MemoryId, MemoryKind, Result, RoomId};
+use galatea_core::{AgentId, Error, Memory, MemoryKind, Result, RoomId};
 use uuid::Uuid;
 
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 const LARGEST: usize = 64 << 20;
 
 /// One thing to write. All but the last are on the way of every message; PostgreSQL takes those of
-/// a group together (`migrations/postgres/0010_commit.sql`), SQLite one after another.
+/// a group together (`migrations/postgres/0001_tables.sql`), SQLite one after another.
 #[derive(Debug)]
 pub(crate) enum Write {
     /// Refuses the change when another process holds the partition by now.
@@ -72,33 +72,6 @@ impl Write {
     }
 }
 
-/// Which stored memories a change touches.
-#[derive(Debug, Default)]
-pub(crate) enum Changed {
-    /// None.
-    #[default]
-    Nothing,
-    /// These at most.
-    These(Vec<MemoryId>),
-    /// Any.
-    Any,
-}
-
-impl Changed {
-    pub(crate) fn is_nothing(&self) -> bool {
-        matches!(self, Self::Nothing)
-    }
-
-    /// Adds memories.
-    pub(crate) fn add(&mut self, ids: &[MemoryId]) {
-        match self {
-            Self::Nothing => *self = Self::These(ids.to_vec()),
-            Self::These(known) => known.extend_from_slice(ids),
-            Self::Any => {}
-        }
-    }
-}
-
 /// One caller's change. Its writes take effect together, in their order, or not at all; each
 /// returns the number of rows it touched.
 #[derive(Debug, Default)]
@@ -114,10 +87,8 @@ pub(crate) struct Change {
     pub(crate) others: usize,
     /// Rooms whose summaries are stored.
     pub(crate) summarised: Vec<(AgentId, RoomId)>,
-    /// Stored memories that are changed, removed or moved.
-    pub(crate) changed: Changed,
-    /// Terms of stored memories change, such as the place of a superseded fact.
-    pub(crate) changes_terms: bool,
+    /// Whether stored memories are changed, removed or moved.
+    pub(crate) changed: bool,
     /// No caller needs the result soon: SQLite's writer may hold the change back briefly and commit
     /// it with the next one.
     pub(crate) can_wait: bool,

@@ -14,7 +14,7 @@ use crate::{
 
 // In SQLite `json_patch(old, patch)` is RFC 7396: null removes a key, objects are merged at every
 // depth; the last value first takes out what is to be replaced. In PostgreSQL `merged` and `newest`
-// are functions (`migrations/postgres/0010_commit.sql`).
+// are functions (`migrations/postgres/0001_tables.sql`).
 
 const WORLD: Dialects = Dialects {
     sqlite: "INSERT INTO worlds (id, agent_id, source, remote, name, metadata) VALUES ($1, $2, $3, $4, coalesce($5, $4), json_patch('{}', $6)) \

@@ -206,9 +206,8 @@ pub(crate) fn push(change: &mut Change, agent: AgentId, of: &DerivedChange) -> R
     }
     if !of.removed.is_empty() {
         change.scrub = true;
-        change.changed.add(&of.removed);
+        change.changed = true;
     }
-    change.changes_terms = !of.restored.is_empty() || !of.superseded.is_empty();
     Ok(stored)
 }
 

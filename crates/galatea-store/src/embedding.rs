@@ -39,13 +39,13 @@ pub(crate) const SAVE: Dialects = Dialects {
     postgres: concat!(
         "WITH b AS MATERIALIZED (SELECT seq FROM memories WHERE id = $8::uuid AND agent_id = $2 \
             AND CASE WHEN content::text LIKE '%\\u0000%' THEN true ELSE coalesce(content ->> 'text', '') = $9::text END FOR SHARE) \
-         INSERT INTO embeddings (seq, model, width, vector, numbers, bits, owner, type, before_seq) \
-         SELECT seq, $4::text, $5::bigint, '{}', $6::bytea, $7::text::bit varying, ",
+         INSERT INTO embeddings (seq, model, width, vector, bits, owner, type, before_seq) \
+         SELECT seq, $4::text, $5::bigint, $6::bytea, $7::text::bit varying, ",
         owner!(),
         ", type, (SELECT b.seq FROM b) FROM memories WHERE id = $1 AND agent_id = $2 \
          AND CASE WHEN content::text LIKE '%\\u0000%' THEN true ELSE coalesce(content ->> 'text', '') = $3 END \
          AND ($8::uuid IS NULL OR EXISTS (SELECT 1 FROM b)) FOR SHARE \
-         ON CONFLICT (seq) DO UPDATE SET model = excluded.model, width = excluded.width, vector = '{}', numbers = excluded.numbers, \
+         ON CONFLICT (seq) DO UPDATE SET model = excluded.model, width = excluded.width, vector = excluded.vector, \
             bits = excluded.bits, owner = excluded.owner, type = excluded.type, before_seq = excluded.before_seq"
     ),
 };

@@ -18,18 +18,6 @@ pub(crate) fn unreadable(
         .with_source(source)
 }
 
-/// A database made by a later version.
-pub(crate) fn newer(found: i64, known: i64) -> Error {
-    Error::new(
-        ErrorKind::Unsupported,
-        "the database was written by a newer version of this program",
-    )
-    .with_code("GAL-DB-NEWER")
-    .with_fix("Install the newer version, or restore the backup made before the update.")
-    .with("found", found)
-    .with("known", known)
-}
-
 /// A change that is committed already, or is refused because of a later one.
 pub(crate) fn conflict() -> Error {
     Error::new(ErrorKind::Conflict, "this has been committed already, so nothing was written")

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::{
     Database,
-    change::{Change, Changed, Write},
+    change::{Change, Write},
     deleted,
     dialect::{Dialects, Statement, Value, values},
     doomed::{self, doom},
@@ -62,7 +62,7 @@ const SENT: Dialects = Dialects {
 macro_rules! unsent {
     ($which:expr) => {
         concat!(
-            "UPDATE outbox SET body = 'null', doubt = doubt OR state = 'sending', state = 'dead', error = 'the person had everything deleted' \
+            "UPDATE outbox SET body = 'null', outcome_unknown = outcome_unknown OR state = 'sending', state = 'dead', error = 'the person had everything deleted' \
              WHERE agent_id = $1 AND state IN ('pending', 'sending') AND ",
             $which
         )
@@ -281,7 +281,7 @@ pub(crate) fn push(
     statements.push(APPROVED.with(values![agent.0, format!("pairing:approved:{entity}")]));
     statements.push(relationship::UNLINK.with(values![agent.0, entity.0]));
     change.scrub = true;
-    change.changed = Changed::Any;
+    change.changed = true;
     change.push(Write::Other { statements, counted: None }).map(drop)
 }
 
@@ -308,7 +308,7 @@ fn push_some(change: &mut Change, agent: AgentId, ids: &[MemoryId]) -> Result<()
     statements.extend(doomed::remove(None));
     statements.extend(crate::index::keep());
     change.scrub = true;
-    change.changed.add(ids);
+    change.changed = true;
     change.push(Write::Other { statements, counted: None }).map(drop)
 }
 

@@ -43,7 +43,6 @@ macro_rules! item {
 // there (`sqlite3ExprIsInteger`), and so would prepare the statement again for every execution.
 // In SQLite one index has the new rows, by Room, with their accounts. Other questions take their
 // numbers out of it, so that the planner does not walk all rows in the order that is asked for
-// (migration 0021).
 macro_rules! new {
     ($of:expr, $condition:literal) => {
         concat!(

@@ -7,7 +7,6 @@
 
 mod agent;
 mod audit;
-mod background;
 mod backlog;
 mod cache;
 mod change;
@@ -36,17 +35,17 @@ mod outbox;
 mod plan;
 mod pool;
 mod postgres;
-mod recall;
 mod relationship;
 mod room;
 mod rows;
+mod search;
 mod sqlite;
 mod step;
-mod talk;
 mod task;
 mod terms;
 mod usage;
 mod verdict;
+mod version;
 mod world;
 
 pub use postgres::{PostgresOptions, ServerState};
@@ -62,11 +61,7 @@ use std::{
     fmt,
     path::Path,
     sync::{Arc, Mutex, atomic::AtomicI64},
-    time::{Duration, Instant},
-};
-use tokio::{
-    runtime::Handle,
-    time::{sleep, timeout},
+    time::Instant,
 };
 
 use crate::{
@@ -93,22 +88,6 @@ struct Inner {
     marked: Mutex<HashMap<(AgentId, String), Instant>>,
 }
 
-impl Inner {
-    /// Whether SQLite's writer asks for the index of words when it pauses.
-    fn asks_in_pause(&self) -> bool {
-        match &self.backend {
-            Backend::Sqlite(sqlite) => sqlite.known.is_index_behind(),
-            Backend::Postgres(_) => false,
-        }
-    }
-}
-
-/// Before the first look: a start has other work to do.
-const FIRST: Duration = Duration::from_secs(30);
-/// Between two looks.
-const PAUSE: Duration = Duration::from_secs(10);
-/// Between two steps: other writes go first.
-const BETWEEN: Duration = Duration::from_millis(50);
 /// What the tables are in.
 pub(crate) enum Backend {
     Sqlite(Box<Sqlite>),
@@ -131,7 +110,8 @@ impl Database {
     /// # Errors
     /// `GAL-DB-OPEN` when file or folder cannot be written or the file is another program's,
     /// `GAL-DB-LOCKED` when another process holds it, `GAL-DB-CORRUPT` when it is damaged or no
-    /// database, `GAL-DB-NEWER` when a later version wrote it.
+    /// database, `GAL-DB-NEWER` when a later version wrote it, `GAL-DB-EARLIER` when one before 0.1
+    /// did.
     pub async fn sqlite(path: impl AsRef<Path>, options: SqliteOptions) -> Result<Self> {
         let sqlite = Sqlite::open(path.as_ref(), &options).await?;
         let backend = Backend::Sqlite(Box::new(sqlite));
@@ -160,13 +140,12 @@ impl Database {
     /// `GAL-DB-PASSWORD`, `GAL-DB-MISSING` (no such database), `GAL-DB-RIGHTS`, `GAL-DB-TLS`,
     /// `GAL-DB-BUSY`, `GAL-DB-POOLER` (a pooler in transaction mode), `GAL-DB-OLD` for a server
     /// before version 14, `GAL-DB-NEWER` when a later version of this program wrote the tables,
+    /// `GAL-DB-EARLIER` when one before 0.1 did,
     /// `GAL-DB-CORRUPT` when another program changed them. None holds the password.
     pub async fn postgres(url: &SecretString, options: PostgresOptions) -> Result<Self> {
         let postgres = Postgres::open(url, &options).await?;
         let backend = Backend::Postgres(Box::new(postgres));
-        let store = Self::over(backend, options.clock, options.redactor);
-        store.index_in_background();
-        Ok(store)
+        Ok(Self::over(backend, options.clock, options.redactor))
     }
 
     /// Inspects a PostgreSQL database without making or changing anything: what would keep it from
@@ -260,39 +239,6 @@ impl Database {
             Backend::Sqlite(_) => None,
             Backend::Postgres(postgres) => Some(postgres.hints()),
         }
-    }
-
-    /// Indexes memories while nothing waits for it, until the last handle is gone.
-    fn index_in_background(&self) {
-        let Ok(runtime) = Handle::try_current() else { return };
-        let store = Arc::downgrade(&self.0);
-        let wanted = match &self.0.backend {
-            Backend::Sqlite(sqlite) => Arc::clone(&sqlite.known.index_wanted),
-            Backend::Postgres(_) => Arc::default(),
-        };
-        runtime.spawn(async move {
-            // Waits 30 s, or until the writer asks for the index.
-            let _ = timeout(FIRST, wanted.notified()).await;
-            while let Some(inner) = store.upgrade() {
-                let database = Self(inner);
-                let step = database.index_step().await;
-                drop(database);
-                match step {
-                    Ok(true) => sleep(BETWEEN).await,
-                    Ok(false) => {
-                        sleep(BETWEEN).await;
-                        // The writer asks as soon as it pauses: in a burst the answers go first.
-                        while timeout(PAUSE, wanted.notified()).await.is_err()
-                            && store.upgrade().is_some_and(|inner| inner.asks_in_pause())
-                        {}
-                    }
-                    Err(failure) => {
-                        tracing::debug!(error = %failure.report(), "failed to index memories; retrying in 10 s");
-                        sleep(PAUSE).await;
-                    }
-                }
-            }
-        });
     }
 
     /// The text of an error as it is stored: without secrets.

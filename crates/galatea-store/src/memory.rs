@@ -68,9 +68,9 @@ pub(crate) fn push_update(
     let which = || values![id.0, agent.0];
     let mut set = which();
     set.push(Value::Json(Some(to_json(content)?)));
-    set.push(format!("{} {}", terms::VERSION, terms::of_text(&content.text)).into());
+    set.push(terms::of_text(&content.text).into());
     change.scrub = true;
-    change.changed.add(&[id]);
+    change.changed = true;
     let mut statements: Vec<Statement> = doomed::rewrite(id.0, agent.0, &content.text).collect();
     statements.push(UNINDEX_ONE.with(which()));
     let counted = Some(statements.len());
@@ -105,7 +105,7 @@ fn push_removal(
     );
     let verdict = verdict::encode(&verdict)?;
     change.scrub = true;
-    change.changed.add(ids);
+    change.changed = true;
     for id in ids {
         let which = || values![id.0, agent.0];
         let mut skip = values![id.0, agent.0, at.0];

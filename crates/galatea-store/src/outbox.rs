@@ -31,13 +31,11 @@ pub(crate) const DROP: Dialects = Dialects::same(
     "UPDATE outbox SET state = 'dead', error = 'dropped by the operator' WHERE id = $1 AND state IN ('pending', 'ambiguous')",
 );
 
-// The column `doubt` has the name that its migration (3) gave it; everywhere else it is
-// `outcome_unknown`.
 macro_rules! item {
     ($condition:expr) => {
         concat!(
             "SELECT id, turn_id, part, agent_id, source, account, room_id, room_remote, key, memory_id, state, attempt, not_before, expires_at, \
-             created_at, remote, error, doubt AS outcome_unknown, CAST(body AS text) AS body FROM outbox ",
+             created_at, remote, error, outcome_unknown, CAST(body AS text) AS body FROM outbox ",
             $condition
         )
     };
@@ -45,7 +43,6 @@ macro_rules! item {
 
 // In SQLite one index has the unsettled rows, by Room, with their accounts. Other questions take
 // their numbers out of it, so that the planner does not walk all rows in the order that is asked for
-// (migration 0021).
 macro_rules! unsettled {
     () => {
         "seq IN (SELECT u.seq FROM outbox u WHERE u.state IN ('pending', 'sending') AND u.agent_id = $1 AND u.source = $2 AND u.account = $3)"
@@ -144,7 +141,7 @@ pub(crate) const OUTCOME_UNKNOWN_ELSEWHERE: Dialects = Dialects {
 // What came to no clear end before it in its own Room, and after what did.
 pub(crate) const OUTCOME_UNKNOWN_BEFORE: Dialects = Dialects::same(
     "SELECT o.room_remote FROM outbox d JOIN outbox o ON o.seq > d.seq - 4096 AND o.seq < d.seq AND o.room_id = d.room_id \
-     WHERE d.id = $1 AND o.remote IS NULL AND (o.state = 'ambiguous' OR o.doubt) AND NOT EXISTS ( \
+     WHERE d.id = $1 AND o.remote IS NULL AND (o.state = 'ambiguous' OR o.outcome_unknown) AND NOT EXISTS ( \
         SELECT 1 FROM outbox k WHERE k.seq > o.seq AND k.seq < d.seq AND k.room_id = d.room_id AND k.remote IS NOT NULL)",
 );
 

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::{
     Database,
-    change::{Change, Changed, Write},
+    change::{Change, Write},
     convert::{self, from_json, from_name},
     dialect::{Dialects, Value, values},
     index::{place, reindex_terms, unindex_terms},
@@ -160,7 +160,7 @@ pub(crate) fn push_move(
 ) -> Result<()> {
     let values = values![room.0, to_room.0, to_remote.as_str()];
     let statements = MOVE.into_iter().map(|step| step.with(values.clone())).collect();
-    change.changed = Changed::Any;
+    change.changed = true;
     change.push(Write::Other { statements, counted: None }).map(drop)
 }
 

@@ -1,5 +1,5 @@
 //! Rows on the way of every message, with SQLite's statements for them. PostgreSQL's are in the
-//! function `commit_group` (`migrations/postgres/0010_commit.sql`), which takes them as arrays: the
+//! function `commit_group` (`migrations/postgres/0001_tables.sql`), which takes them as arrays: the
 //! fields are in the order of its composite types.
 
 use galatea_core::{
@@ -37,7 +37,7 @@ pub(crate) const REMEMBER: &str = "INSERT INTO memories (id, type, agent_id, ent
 pub(crate) const DELIVER: &str = "INSERT INTO outbox (id, turn_id, part, agent_id, source, account, room_id, room_remote, key, memory_id, state, attempt, not_before, \
      expires_at, created_at, body) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $13, $15) ON CONFLICT DO NOTHING";
 /// Two comparisons, since for a list SQLite would make a table.
-pub(crate) const SETTLE: &str = "UPDATE outbox SET state = $2, attempt = $3, not_before = $4, remote = coalesce($5, remote), error = $6, doubt = $7 \
+pub(crate) const SETTLE: &str = "UPDATE outbox SET state = $2, attempt = $3, not_before = $4, remote = coalesce($5, remote), error = $6, outcome_unknown = $7 \
      WHERE id = $1 AND (state = 'pending' OR state = 'sending')";
 
 pub(crate) const MOVE_CURSOR: &str =

@@ -11,10 +11,9 @@ mod unspaced;
 
 pub(crate) use fold::folded;
 pub(crate) use names::Names;
-pub(crate) use stems::Stems;
 
 use galatea_core::{MemoryKind, MemoryScope};
-use std::{borrow::Cow, collections::HashSet};
+use std::collections::HashSet;
 use uuid::Uuid;
 
 use self::{
@@ -22,10 +21,6 @@ use self::{
     stems::stem,
     stop::Language,
 };
-
-/// Changes when the same text gives other terms. A word of this name is among the terms of every
-/// row in PostgreSQL, where `migrations/postgres/0013_recall.sql` looks for it.
-pub(crate) const VERSION: &str = "galateaterms1";
 
 /// Bytes of a text that are searched: PostgreSQL takes a tsvector of at most 1 MiB
 /// (<https://www.postgresql.org/docs/current/textsearch-limitations.html>), in which a term costs
@@ -38,54 +33,13 @@ const ASKED: usize = 48;
 /// pair of characters of a script without spaces, and the last character of such a run.
 pub(crate) fn of_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len() * 3 / 2);
-    each(text, None, |term, _| {
+    each(text, |term| {
         if !out.is_empty() {
             out.push(' ');
         }
         out.push_str(term);
     });
     out
-}
-
-/// The same as numbers, each once, in order, and how many they are; among them the [`beginning`] of each
-/// term of a script without spaces, which is not counted. `stems` are those of other texts.
-pub(crate) fn numbers(text: &str, stems: &mut Stems) -> (Box<[u32]>, usize) {
-    let (mut out, mut beginnings) = (Vec::new(), Vec::new());
-    each(text, Some(stems), |term, is_of_run| {
-        out.push(number(term));
-        if is_of_run && let Some(first) = term.chars().next() {
-            beginnings.push(beginning(first.encode_utf8(&mut [0; 4])));
-        }
-    });
-    out.sort_unstable();
-    out.dedup();
-    let many = out.len();
-    out.append(&mut beginnings);
-    out.sort_unstable();
-    out.dedup();
-    (out.into_boxed_slice(), many)
-}
-
-/// The number of a term. Two terms may have the same: of a Room with 10,000 words and a question of ten
-/// once in 40,000 times.
-pub(crate) fn number(term: &str) -> u32 {
-    short(hash(tokenized(term).bytes()))
-}
-
-/// A term as FTS5's tokenizer changes it: of the letters that the analysis leaves it folds the final
-/// sigma only.
-pub(crate) fn tokenized(term: &str) -> Cow<'_, str> {
-    if term.contains('ς') { term.replace('ς', "σ").into() } else { term.into() }
-}
-
-/// The number of all terms that begin with a character.
-pub(crate) fn beginning(character: &str) -> u32 {
-    short(hash(character.bytes().chain([b'*'])))
-}
-
-#[allow(clippy::cast_possible_truncation, reason = "half of the bits, mixed with the others")]
-fn short(hash: u64) -> u32 {
-    (hash ^ (hash >> 32)) as u32
 }
 
 /// FNV-1a, 64 bits. The codes of places are stored, so it has to give the same in every version.
@@ -95,31 +49,26 @@ fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
     })
 }
 
-/// Hands over each term of a text, and whether it is of a script without spaces. With the stems of other
-/// texts, if several are analysed.
-fn each(text: &str, mut stems: Option<&mut Stems>, mut add: impl FnMut(&str, bool)) {
+/// Hands over each term of a text.
+fn each(text: &str, mut add: impl FnMut(&str)) {
     let folded = folded(clipped(text));
     let words: Vec<Piece<'_>> = pieces(&folded);
-    let language = language::guess(&words);
+    let stemmer = language::guess(&words).stemmer();
     for piece in words {
         match piece {
             Piece::Word(word) => {
-                add(head(word), false);
-                let stem = match stems.as_deref_mut() {
-                    Some(stems) => stems.stem(word, language),
-                    None => stem(&language.stemmer(), word).map(Cow::Owned),
-                };
-                if let Some(stem) = stem {
-                    add(&stem, false);
+                add(head(word));
+                if let Some(stem) = stem(&stemmer, word) {
+                    add(&stem);
                 }
             }
-            Piece::Run(run) => pairs(run, &mut |term| add(term, true)),
+            Piece::Run(run) => pairs(run, &mut add),
         }
     }
 }
 
 /// The word that says where a memory may be seen, and which sort it is: among its terms, so that
-/// the index of the words finds both at once. Built in SQL too (`migrations/*/0013_recall.sql`).
+/// the index of the words finds both at once. Built in SQL too (`migrations/sqlite/0001_tables.sql`).
 pub(crate) fn place(kind: MemoryKind, superseded: bool, scope: MemoryScope, owner: Uuid) -> String {
     let x = if superseded { "x" } else { "" };
     let letter = match scope {
@@ -161,7 +110,7 @@ pub(crate) fn placed(place: &str, text: &str) -> String {
 
 /// All terms of a row as PostgreSQL keeps them.
 pub(crate) fn of_row(place: &str, text: &str) -> String {
-    format!("{VERSION} {place} {}", of_text(text))
+    format!("{place} {}", of_text(text))
 }
 
 /// A part of a question: terms that stand for the same word.
@@ -176,13 +125,13 @@ pub(crate) struct Asked {
 }
 
 /// What a question asks for, without words that say nothing (such as "what did … say about"), each
-/// once. A question of such words only is asked as it is. `stems` are those of other texts.
-pub(crate) fn of_question(text: &str, stems: &mut Stems) -> Vec<Asked> {
+/// once. A question of such words only is asked as it is.
+pub(crate) fn of_question(text: &str) -> Vec<Asked> {
     let folded = folded(clipped(text));
     let words: Vec<Piece<'_>> = pieces(&folded);
     let likely = language::likely(&words);
     let said: Vec<Piece<'_>> = said(&words, &likely);
-    collect(if said.is_empty() { &words } else { &said }, &likely, stems)
+    collect(if said.is_empty() { &words } else { &said }, &likely)
 }
 
 /// The words of a question that say something, and such parts of its runs.
@@ -207,20 +156,15 @@ fn said<'a>(words: &[Piece<'a>], languages: &[Language]) -> Vec<Piece<'a>> {
     out
 }
 
-/// What a question asks for, without other texts.
-#[cfg(test)]
-pub(crate) fn asked(question: &str) -> Vec<Asked> {
-    of_question(question, &mut Stems::default())
-}
-
-fn collect(words: &[Piece<'_>], languages: &[Language], known: &mut Stems) -> Vec<Asked> {
+fn collect(words: &[Piece<'_>], languages: &[Language]) -> Vec<Asked> {
+    let stemmers: Vec<_> = languages.iter().map(|language| language.stemmer()).collect();
     let mut out: Vec<Asked> = Vec::new();
     let mut seen: HashSet<String> = HashSet::new();
     for piece in words {
         match piece {
             Piece::Word(word) => {
-                let stem = |language: &Language| known.stem(word, *language).map(Cow::into_owned);
-                let mut stems: Vec<String> = languages.iter().filter_map(stem).collect();
+                let mut stems: Vec<String> =
+                    stemmers.iter().filter_map(|stemmer| stem(stemmer, word)).collect();
                 stems.sort_unstable();
                 stems.dedup();
                 push(

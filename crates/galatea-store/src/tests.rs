@@ -8,5 +8,11 @@ mod recall;
 mod redacted;
 mod sqlite;
 mod statements;
-mod talks;
-mod upgrade;
+
+use galatea_core::store::{RecallQuery, RecallStore, Recalled};
+
+/// The hits of a search that misses nothing: all that is stored is indexed before.
+async fn searched(store: &crate::Database, query: &RecallQuery) -> Vec<Recalled> {
+    while !store.index_words().await.unwrap() {}
+    store.recall(query).await.unwrap()
+}

@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// What a load consists of.
+/// Parts of a load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadPlan {
     /// Number of questions in all.
@@ -33,16 +33,16 @@ impl LoadPlan {
     }
 }
 
-/// One question's way to its answer, as instants of this process.
+/// A question's way to its answer, as instants of this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trip {
-    /// When it was due; earlier than `handed_out` when the client could not keep up.
+    /// Time at which it was due; earlier than `handed_out` when the client could not keep up.
     pub due: Instant,
-    /// When the server first delivered it.
+    /// Time at which the server first delivered it.
     pub handed_out: Option<Instant>,
-    /// When the client confirmed it, on platforms with a confirmation.
+    /// Time at which the client confirmed it, on platforms with a confirmation.
     pub confirmed: Option<Instant>,
-    /// When a message to its chat arrived.
+    /// Time at which a message to its chat arrived.
     pub answered: Option<Instant>,
 }
 
@@ -53,7 +53,7 @@ impl Trip {
     }
 }
 
-/// One question that is due.
+/// A question that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Question {
     /// Number of the question in the load, from 0.
@@ -90,7 +90,7 @@ impl Load {
         }
     }
 
-    /// When the next question is due; `None` after the last one.
+    /// Time at which the next question is due; `None` after the last one.
     pub(crate) fn next_due(&self) -> Option<Instant> {
         let n = self.trips.len();
         let after = || {
@@ -158,7 +158,7 @@ impl Load {
         self.misplaced
     }
 
-    /// Whether every question is answered.
+    /// True if every question is answered.
     pub(crate) fn is_done(&self) -> bool {
         self.done >= self.plan.updates
     }

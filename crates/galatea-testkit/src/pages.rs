@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 const FORBIDDEN: [header::HeaderName; 3] =
     [header::AUTHORIZATION, header::COOKIE, header::PROXY_AUTHORIZATION];
 
-/// What an address answers.
+/// The answers of an address.
 #[derive(Debug, Clone)]
 pub enum Page {
     /// A text of this media type.
@@ -71,7 +71,7 @@ impl Pages {
         format!("http://{}{path}", self.address)
     }
 
-    /// What the path answers from now on; a path without a page answers 404.
+    /// Sets the answer of the path from now on; a path without a page answers 404.
     pub fn set(&self, path: &str, page: Page) {
         lock(&self.shared.pages).insert(path.to_owned(), page);
     }

@@ -27,7 +27,7 @@ pub struct Database {
     server: Server,
 }
 
-/// What a server counts of writing, since it was set up.
+/// The server's counts of writing, since it was set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
     /// Writing transactions of the server.
@@ -59,7 +59,7 @@ impl Database {
         self.server.url(&self.name)
     }
 
-    /// What was written so far. Sessions report their rows late: within a second while they work,
+    /// Counts so far. Sessions report their rows late: within a second while they work,
     /// and ten seconds after they have become idle.
     pub async fn written(&self) -> Written {
         let mut connection =

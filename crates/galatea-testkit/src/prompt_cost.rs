@@ -1,4 +1,4 @@
-//! What prompts of a talk cost: what providers charge for prompts that begin alike, by their own
+//! The cost of a talk's prompts: what providers charge for prompts that begin alike, by their own
 //! documents. Pure. The benchmark prints it, and a test of the message path holds it to its target.
 
 use serde::Deserialize;
@@ -24,7 +24,7 @@ pub struct Prompt {
     pub instructions_kept: i64,
     /// Of its answer.
     pub answer: u64,
-    /// Where they stand.
+    /// Their place.
     pub sections: Sections,
 }
 
@@ -44,7 +44,7 @@ pub struct Sections {
     pub instructions: u64,
     /// The conversation, with what is asked.
     pub conversation: u64,
-    /// What holds for this turn only.
+    /// The notes of this turn.
     pub turn: u64,
 }
 
@@ -75,7 +75,7 @@ pub struct Charged {
 /// Price of a token that is stored for minutes, in parts of the usual one (Anthropic, and OpenAI from
 /// GPT-5.6 on, "Prompt caching").
 const STORED: f64 = 1.25;
-/// The same for an hour (Anthropic).
+/// Tokens stored for an hour (Anthropic).
 const STORED_LONG: f64 = 2.0;
 
 #[allow(clippy::cast_precision_loss, reason = "thousands of tokens")]
@@ -93,10 +93,10 @@ impl Price {
     }
 }
 
-/// Who caches, and how.
+/// The provider that caches, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cache {
-    /// What is marked, for as long as the mark says.
+    /// Marked parts, for as long as the mark says.
     Anthropic,
     /// Each prompt by itself, for half an hour at least.
     OpenAi,
@@ -110,7 +110,7 @@ const HALF_AN_HOUR: i64 = 1_800;
 const LEAST: u64 = 1_024;
 const STEP: u64 = 128;
 
-/// What a provider holds of the conversation after a prompt.
+/// The part of the conversation that a provider keeps after a prompt.
 #[derive(Debug, Clone, Copy, Default)]
 struct Held {
     /// When the tools and instructions are forgotten, and how long each use prolongs that.
@@ -122,7 +122,7 @@ struct Held {
 }
 
 impl Cache {
-    /// What each prompt of a talk is charged for.
+    /// The charge of each prompt of a talk.
     pub fn charges(self, prompts: &[Prompt]) -> Vec<Charged> {
         let (mut now, mut held) = (0, Held { fixed_until: -1, ..Held::default() });
         prompts

@@ -79,11 +79,11 @@ pub struct Search {
     pub meaning: bool,
     /// Names are left out of embedded questions, and of the words that messages are searched by.
     pub without_names: bool,
-    /// How both are weighed.
+    /// The weights of both.
     pub fusion: Fusion,
 }
 
-/// What a search found.
+/// The hits of a search.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Figures {
     /// Questions asked.
@@ -127,7 +127,7 @@ impl Set {
         set
     }
 
-    /// How many turns it has.
+    /// Number of turns that it has.
     pub fn turns(&self) -> usize {
         self.turns.len()
     }
@@ -161,7 +161,7 @@ pub struct Filled {
     store: Arc<dyn Store>,
     set: Set,
     scene: Scene,
-    /// Those who take part in the room, as the store has them.
+    /// The participants of the room, as the store has them.
     people: Vec<Entity>,
     turns: HashMap<MemoryId, usize>,
     facts: HashMap<MemoryId, usize>,
@@ -230,6 +230,7 @@ impl Filled {
             .map(|(n, fact)| Ok((&fact.memory, set.fact_vector(n)?)))
             .collect::<Result<Vec<_>>>()?;
         store.save_embeddings(scene.agent, model, &embeddings).await?;
+        while !store.index_words().await? {}
         let turns = turns.iter().enumerate().map(|(n, memory)| (memory.id, n)).collect();
         let facts = facts.iter().enumerate().map(|(n, fact)| (fact.memory.id, n)).collect();
         let people = store.entities_in_room(scene.room).await?;
@@ -250,7 +251,7 @@ impl Filled {
         self.scene.room
     }
 
-    /// When the last turn was said.
+    /// Time at which the last turn was said.
     pub fn end(&self) -> Timestamp {
         Timestamp(self.set.turns.last().map_or(0, |turn| turn.at))
     }
@@ -329,7 +330,7 @@ impl Filled {
         Ok(found.iter().map(|hit| is_evidence(&hit.memory.id)).collect())
     }
 
-    /// What a search finds of the questions that `choose` takes, in all and by kind.
+    /// The questions of those that `choose` takes, in all and by kind.
     ///
     /// Errors of the store.
     pub async fn measure(

@@ -11,7 +11,7 @@ use galatea_core::{
 };
 use serde_json::{Map, Value, json};
 
-/// One recorded scenario of a platform.
+/// A recorded scenario of a platform.
 #[derive(Debug, Clone)]
 pub struct Recording {
     /// File name without its ending.

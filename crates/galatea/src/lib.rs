@@ -2,57 +2,35 @@
 //! command and returns its exit code; `main.rs` only calls it. This library exists so that the
 //! fuzzer can reach the file readers. No other crate may import it.
 
-mod accounts;
-mod activity;
-mod allocator;
-mod banner;
-mod boot;
-mod breakers;
-mod catalogue;
-mod choosing;
 mod cli;
-mod config;
-mod connectors;
 mod context;
-mod data_dir;
-mod database;
-mod exit;
-mod failure;
-mod files;
-mod findings;
-mod health;
-mod idle_work;
-mod library;
-mod lock;
-mod logging;
-mod machine_clock;
-mod member;
-mod models;
-mod no_model;
-mod output;
-mod panic;
-mod personas;
-mod plugins;
-mod printable;
-mod readiness;
-mod redact;
+mod process;
 mod report;
-mod trouble;
-mod version;
-mod wants;
 
 use clap::FromArgMatches;
 use std::process::ExitCode;
 
-use crate::{cli::Cli, context::Context, failure::Failure};
+use crate::{
+    cli::{Cli, Command},
+    context::Context,
+    process::{
+        allocator,
+        logging::{self, Logging},
+    },
+    // The last three are also what `cli::memory` names as the crate's own, as are those of the host.
+    report::{exit, failure, failure::Failure, output, panic},
+};
+use galatea_host::{
+    agents::plugins,
+    characters::personas,
+    platforms::{self as connectors, accounts},
+    storage::{data_dir, database, files},
+};
 
 /// Entry points of the fuzzer (`fuzz/`).
 #[cfg(feature = "fuzz")]
 pub mod fuzz {
-    pub use crate::{
-        cli::memory::fuzz::{import_elizaos, import_galatea, import_log},
-        config::fuzz::dotenv,
-    };
+    pub use galatea_host::config::fuzz::dotenv;
 }
 
 /// Runs the command that the process was started with. Sets up the threads first, so call it once,
@@ -85,7 +63,15 @@ async fn command() -> ExitCode {
     };
     let context = Context::new(&cli.globals, json);
     panic::install(&context.output);
-    if let Err(error) = logging::start(&cli, &context) {
+    let settings = context.quiet_configuration().map(|c| c.settings.clone()).unwrap_or_default();
+    let wanted = Logging {
+        settings: &settings,
+        runs: matches!(cli.command, None | Some(Command::Start(_))),
+        verbose: cli.globals.verbose,
+        json: context.log_json,
+        output: &context.output,
+    };
+    if let Err(error) = logging::start(&wanted) {
         return Failure::from(error).show(&context.output);
     }
     let code = match cli::run(cli, &context).await {

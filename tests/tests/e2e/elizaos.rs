@@ -13,7 +13,7 @@ const OTHER: &str = "0ae4cf3b-73a5-0a1f-b2a6-3d8e95c1f0aa";
 const ADA: &str =
     r#"{"name": "Ada", "id": "b850bc30-45f8-0041-a00a-83df46d8555d", "bio": "Keeps bees."}"#;
 
-/// How a dump is written.
+/// Form of a dump.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Form {
     /// Blocks of `COPY`, as `pg_dump` writes them.
@@ -22,7 +22,7 @@ pub(crate) enum Form {
     Insert,
 }
 
-/// How columns are called.
+/// Names of columns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Names {
     /// elizaOS 1.0: `"agentId"`, but not in `entities`.

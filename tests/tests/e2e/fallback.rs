@@ -1,4 +1,4 @@
-//! What happens when the model does not answer: another key, a sibling model, another provider, or
+//! A model that does not answer: another key, a sibling model, another provider, or
 //! a notice; and every command reports why.
 
 use galatea_testkit::{

@@ -205,7 +205,7 @@ fn has_canary(text: &str) -> bool {
     CANARIES.iter().any(|canary| text.contains(canary))
 }
 
-/// How often each canary is in the files of a folder and below, in any case.
+/// Number of times that each canary is in the files of a folder and below, in any case.
 fn occurrences(folder: &Path) -> Vec<(String, &'static str, usize)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -328,7 +328,7 @@ async fn no_table_of_postgresql_has_a_word_of_theirs() {
     assert_eq!(scene.prompted(since), [""; 0], "no prompt has them");
 }
 
-/// How many rows of each table have each canary, in a dump of all their rows.
+/// Rows of each table that have each canary, in a dump of all their rows.
 async fn tables(database: &Database) -> Vec<(String, &'static str, i64)> {
     let mut connection = PgConnection::connect(&database.url()).await.unwrap();
     let names = "SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'galatea' AND table_type = 'BASE TABLE'";

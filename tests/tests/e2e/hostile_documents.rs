@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::stage::binary;
 
-/// What the issue allows one document.
+/// The memory and time that one document may take.
 const MEMORY: i64 = 256 << 10; // KiB, as getrusage counts
 const TIME: Duration = Duration::from_secs(30);
 

@@ -41,7 +41,7 @@ async fn imports(program: Program, file: &str, new: usize) {
     assert_eq!(done["new"], json!(new), "{done}");
 }
 
-/// What a fact's text, end and successor are.
+/// Text, end and successor of a fact.
 fn facts(exported: &[Value]) -> Vec<(&str, bool, &Value)> {
     let facts = exported.iter().filter(|line| line["type"] == "facts");
     facts

@@ -8,7 +8,7 @@ use crate::stage::Stage;
 /// A name that would clear the screen, colour it, and reverse what follows.
 const NAME: &str = "Eve\u{202e}live\u{1b}[2J\u{9b}31m\u{2066}\u{200f}";
 
-/// What a terminal obeys, but for line feeds and tabs.
+/// Characters that a terminal obeys, but for line feeds and tabs.
 fn obeyed(text: &str) -> Vec<char> {
     let hidden = |c: &char| {
         !matches!(c, '\n' | '\t')

@@ -36,7 +36,7 @@ fn commands(text: &str) -> Vec<String> {
     found
 }
 
-/// Whether a command needs the internet, a compiler, a browser or Docker. Other tests cover these
+/// True if a command needs the internet, a compiler, a browser or Docker. Other tests cover these
 /// (Docker's are in `deployed.rs`); here the program is already built and in PATH.
 fn is_before(command: &str) -> bool {
     ["sudo apt-get", "apt-get", "git clone", "cd ", "cargo ", "export PATH=", "docker "]

@@ -1,4 +1,4 @@
-//! What people name with `galatea knowledge`: folders, files, pipes, and names that are not there.
+//! Sources of `galatea knowledge`: folders, files, pipes, and names that are not there.
 
 use galatea_testkit::{port::RefusedPort, process::Finished};
 use serde_json::Value;

@@ -62,7 +62,7 @@ pub(crate) struct Room {
     pub(crate) shown: Vec<String>,
 }
 
-/// Whether every question has been answered by now, regardless of other faults.
+/// True if every question has been answered by now, regardless of other faults.
 pub(crate) fn is_answered(room: &Room) -> bool {
     let said = answer_tags(&room.shown);
     room.asked.iter().flat_map(|q| q.answer()).all(|word| said.contains(&word))

@@ -1,15 +1,17 @@
 //! X: the real program between a loopback X server, a loopback model, and Telegram beside it.
 
 use galatea_core::{
-    AgentIdentity, EntityId, MemoryId, Room, RoomId, WorldId,
+    AgentIdentity, Clock as _, EntityId, MemoryId, Room, RoomId, SystemClock, Timestamp, WorldId,
     store::{EntityStore as _, MemoryStore as _, RoomStore as _, WorldStore as _},
 };
 use galatea_store::{Database, SqliteOptions};
 use galatea_testkit::{
+    clock::ManualClock,
     models::Reply,
     process::{Program, Running},
-    x::{Effect, Fault, XApi},
+    x::{Effect, Fault, Options, XApi},
 };
+use std::time::Duration;
 
 use crate::stage::{KEY, Stage, binary};
 
@@ -84,6 +86,48 @@ async fn a_mention_is_answered_in_its_conversation_under_elizaos_ids() {
             .text
             .contains("Q7")
     );
+}
+
+/// The program last looked thirty hours ago. What was asked meanwhile is answered, as far as it is not
+/// older than a day.
+#[tokio::test]
+async fn mentions_made_during_an_outage_are_answered_within_a_day() {
+    const HOUR: Duration = Duration::from_secs(3_600);
+    let (stage, before) = (Stage::set().await, XApi::start().await);
+    let mut galatea = start(with_x(stage.program(), &before).env("TWITTER_DRY_RUN", "false")).await;
+    before.user("Ann", "ann_x").posts("@galatea_test Q1");
+    before.wait_shown(1).await;
+    galatea.terminate();
+    galatea.finish().await;
+
+    let now = SystemClock.now();
+    let looked = id_at(now.0 - 30 * 3_600_000);
+    let file = stage.home.path().join(".galatea/galatea.db");
+    let pool = sqlx::SqlitePool::connect(&format!("sqlite://{}", file.display())).await.unwrap();
+    let moved = sqlx::query("UPDATE cursors SET position = $1 WHERE source = 'x'").bind(looked);
+    assert_eq!(moved.execute(&pool).await.unwrap().rows_affected(), 1);
+    pool.close().await;
+
+    let clock = ManualClock::at(Timestamp(now.0 - 23 * 3_600_000));
+    let options = Options { clock: clock.shared(), ..Options::default() };
+    let api = XApi::with(options).await;
+    let (ann, bob) = (api.user("Ann", "ann_x"), api.user("Bob", "bob_x"));
+    let mut asked = Vec::new();
+    for (n, person, pause) in [(2, &ann, 14), (3, &bob, 8), (4, &ann, 1)] {
+        asked.push((person.posts(&format!("@galatea_test Q{n}")), format!("A{n}")));
+        clock.advance(HOUR * pause);
+    }
+    let _galatea = start(with_x(stage.program(), &api).env("TWITTER_DRY_RUN", "false")).await;
+    let shown = api.wait_shown(asked.len()).await;
+    let mut answers: Vec<(u64, String)> =
+        shown.into_iter().map(|post| (post.reply_to.unwrap(), post.text)).collect();
+    answers.sort();
+    assert_eq!(answers, asked);
+}
+
+/// The smallest id of a post made at this time, in Unix milliseconds (X, "Snowflake").
+fn id_at(at: i64) -> String {
+    ((at - 1_288_834_974_657) << 22).to_string()
 }
 
 #[tokio::test]

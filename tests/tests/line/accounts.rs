@@ -5,7 +5,7 @@ use galatea_store::Database;
 use std::{sync::Arc, time::Duration};
 
 use crate::{
-    house::{House, Plan, Spot, group},
+    house::{House, Plan, Spot, character, group},
     models::echo,
     platform::{Platform, SOURCE},
 };
@@ -25,7 +25,7 @@ impl Both {
         Self { house, second }
     }
 
-    /// What both accounts hear; `mention` names the account that is addressed.
+    /// A message that both accounts hear; `mention` names the account that is addressed.
     fn heard(&self, at: &Spot, id: &str, text: &str, mention: Option<&str>) -> [Incoming; 2] {
         let now = self.house.clock.now();
         ["1000", "2000"].map(|account| {
@@ -143,4 +143,22 @@ async fn a_message_that_was_posted_again_is_answered_once() {
         let skipped = house.explain(again_id).await.state == InboxState::Skipped;
         assert_eq!(skipped, original_is_answered);
     }
+}
+
+/// A platform counts for the account, whichever agent has it.
+#[tokio::test]
+async fn what_every_agent_keeps_of_an_account_is_read_together() {
+    let store = Database::in_memory().await.unwrap();
+    for name in ["Eliza", "Ada"] {
+        let plan = Plan { character: character(name), ..Plan::new(echo()) };
+        let house = plan.store(&store).build().await;
+        house.gateway.save_state("sessions", name.into()).await.unwrap();
+        house.gateway.save_state("other", 7.into()).await.unwrap();
+        house.orchestrator.stop_agent(house.agent, Duration::from_secs(10)).await.unwrap();
+    }
+    let house = Plan::new(echo()).store(&store).build().await;
+    let mut all = house.gateway.account_states("sessions").await.unwrap();
+    all.sort_by_key(ToString::to_string);
+    assert_eq!(all, ["Ada", "Eliza"]);
+    assert_eq!(house.gateway.state("sessions").await.unwrap(), Some("Eliza".into()));
 }

@@ -368,7 +368,7 @@ async fn a_long_answer_is_continued_on_request() {
     let said = crate::more::without_footers(&house.platform.texts("7"));
     assert_eq!(said, parts.concat(), "nothing is lost, doubled or out of order");
     assert_eq!(asked.load(Ordering::SeqCst), 1, "the rest needs no model");
-    // Nothing is held back any more, so the word is an ordinary message.
+    // The rest is no longer held back, so the word is an ordinary message.
     house.say(&dm("7"), "more").await;
     house.quiet().await;
     assert_eq!(asked.load(Ordering::SeqCst), 2);

@@ -15,6 +15,7 @@ use std::{collections::BTreeMap, time::Duration};
 use crate::{
     house::{Plan, dm},
     models::{Gated, echo},
+    mutations::edit,
     platform::{PATIENCE, Platform},
 };
 
@@ -68,6 +69,28 @@ async fn a_process_that_begins_to_answer_looks_for_what_others_store() {
     until_held("the rooms and the account to be taken", &open(&database).await, vec![64, 1]).await;
     house.say(&dm("7"), "hello").await;
     assert_eq!(house.platform.until_shown("7", 1).await, ["re: hello"]);
+    worker.stop(PATIENCE).await;
+}
+
+/// One process stores the edit, another one makes the answer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_edit_reaches_the_process_that_makes_the_answer() {
+    let database = Database::fresh().await;
+    let model = Gated::new(echo(), "old words");
+    let worker = Plan { models: crate::models::all(model.clone()), ..Plan::new(echo()) };
+    let (worker, _) =
+        worker.store(&open(&database).await).without_ticks(ProcessRole::Worker).begin().await;
+    let house = Plan::new(echo())
+        .store(&open(&database).await)
+        .without_ticks(ProcessRole::Ingress)
+        .build()
+        .await;
+    until_held("the rooms and the account to be taken", &open(&database).await, vec![64, 1]).await;
+    house.say(&dm("7"), "old words").await;
+    model.reached(1).await;
+    house.receive(vec![edit(&house, &dm("7"), "7-1", "new words")]).await;
+    assert_eq!(house.platform.until_shown("7", 1).await, ["re: new words"]);
+    model.open(2);
     worker.stop(PATIENCE).await;
 }
 

@@ -217,7 +217,7 @@ async fn a_message_that_elizaos_stored_under_its_own_id_is_known() {
     let house = Plan::new(echo()).build().await;
     let spot = dm("7");
     house.gateway.ensure_connection(&spot.connection()).await.unwrap();
-    // As stored by elizaOS: the id is derived from the message number alone.
+    // elizaOS's form: the id is derived from the message number alone.
     let old = galatea_core::Memory {
         id: MemoryId(house.identity.swizzle("42")),
         kind: galatea_core::MemoryKind::Messages,
@@ -238,7 +238,7 @@ async fn a_message_that_elizaos_stored_under_its_own_id_is_known() {
         incoming
     };
     assert_eq!(house.receive(vec![with_legacy(&spot)]).await.duplicates, 1);
-    // The same number in another chat is another message; elizaOS would have lost it.
+    // Another chat's message of that number is another message; elizaOS would have lost it.
     assert_eq!(house.receive(vec![with_legacy(&dm("8"))]).await.stored, 1);
     house.platform.until_shown("8", 1).await;
     house.quiet().await;

@@ -212,7 +212,7 @@ fn shown(model: &ScriptedModel) -> Vec<(String, String)> {
     said.map(|m| (m.name.clone().unwrap_or_default(), m.text())).collect()
 }
 
-/// What the program told the model beside them.
+/// The notes of the program beside them.
 fn told(model: &ScriptedModel) -> String {
     let request = model.requests().pop().unwrap();
     let told = request.messages.iter().filter(|message| message.role == ChatRole::System);

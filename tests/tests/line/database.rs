@@ -18,7 +18,7 @@ use crate::{
     platform::{PATIENCE, SOURCE},
 };
 
-/// How long the store tries to find out whether a change was committed.
+/// Time that the store tries to find out whether a change was committed.
 const BOUND: Duration = Duration::from_millis(200);
 
 async fn open(url: &str) -> Stored {
@@ -26,7 +26,7 @@ async fn open(url: &str) -> Stored {
     Stored::postgres(&SecretString::from(url), options).await.unwrap()
 }
 
-/// Whether all work is done. Uses a connection of its own, because the proxy counts every answer.
+/// True if all work is done. Uses a connection of its own, because the proxy counts every answer.
 async fn is_quiet(house: &House, beside: &Stored) -> bool {
     !is_open(beside).await && house.orchestrator.active_lanes() == (0, 0)
 }

@@ -65,7 +65,7 @@ async fn until_embedded(house: &House, clock: &ManualClock, kind: MemoryKind, wa
     assert!(ended.is_ok(), "{} wait", waiting().await);
 }
 
-/// What was used on each of two days. All of it is the agent's own.
+/// Usage of each of two days. All of it is the agent's own.
 async fn used(house: &House, service: &str, first: Day) -> [u64; 2] {
     let rows: Vec<UsageRow> = house.store.usage(Some(house.agent), Day(0)).await.unwrap();
     for row in rows.iter().filter(|row| row.amount.calls > 0) {
@@ -92,7 +92,7 @@ async fn messages_stop_at_the_cap(store: Arc<dyn Store>) {
     plan.models.embedding = Some(Plain::shared());
     plan.store = Some(store);
     let house = plan.build().await;
-    // Nothing of it is answered: the agent is not addressed.
+    // The imported messages get no answer: the agent is not addressed.
     let said = (0..ALL).map(|n| house.message(&spot, &text(n))).collect();
     house.receive(said).await;
     until_embedded(&house, &clock, MemoryKind::Messages, BATCH).await;

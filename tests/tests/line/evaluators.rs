@@ -24,7 +24,7 @@ struct Student {
     wants: fn(&str) -> bool,
     learnt: Learnt,
     asked: Arc<AtomicUsize>,
-    /// How many turns it may learn from.
+    /// Number of turns that it may learn from.
     places: Arc<Semaphore>,
 }
 

@@ -37,7 +37,7 @@ const STRANGER: &str = "90";
 /// What an action of a careless author returns: whatever the model writes, declared as mere talk.
 #[derive(Deserialize, JsonSchema)]
 struct Anything {
-    /// Which change.
+    /// The change.
     what: String,
     /// Where.
     place: String,
@@ -129,7 +129,7 @@ impl Action for Pay {
     }
 }
 
-/// One turn: its author, its room, and whether the message contains other people's words.
+/// A turn: its author, its room, and whether the message contains other people's words.
 #[derive(Clone)]
 struct Case {
     who: &'static str,

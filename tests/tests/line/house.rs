@@ -270,7 +270,7 @@ pub(crate) struct Spot {
     pub(crate) room: &'static str,
     pub(crate) kind: ChannelType,
     pub(crate) person: &'static str,
-    /// What the person is called; none is "Person" and the id.
+    /// The person's name; none is "Person" and the id.
     pub(crate) name: Option<&'static str>,
     pub(crate) is_bot: bool,
     pub(crate) mention: bool,
@@ -350,7 +350,7 @@ impl Spot {
     }
 }
 
-/// Whether a stored message waits for its turn, or a stored delivery for its platform.
+/// True if a stored message waits for its turn, or a stored delivery for its platform.
 pub(crate) async fn is_open(store: &dyn Store) -> bool {
     let open = OutboxQuery { states: vec![OutboxState::Pending, OutboxState::Sending], limit: 1 };
     store.audit().await.unwrap().iter().any(|line| line.pending > 0)

@@ -51,7 +51,7 @@ impl Bank {
 /// Arguments of both.
 #[derive(Deserialize, JsonSchema)]
 struct Amount {
-    /// How much.
+    /// The amount.
     amount: u32,
 }
 

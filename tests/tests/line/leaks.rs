@@ -1,4 +1,4 @@
-//! What a real small model writes is never posted as it is, and never enters the history.
+//! Leaks of a real small model are never posted, and never enter the history.
 
 use galatea_core::model::{Finish, TextAnswer, ToolCall};
 use galatea_testkit::models::ScriptedModel;

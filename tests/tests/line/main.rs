@@ -16,6 +16,7 @@ mod platform;
 mod accounts;
 mod budget;
 mod busy;
+mod changing;
 mod cluster;
 mod commands;
 mod connections;

@@ -9,7 +9,7 @@ use galatea_testkit::models::ScriptedModel;
 use std::sync::Arc;
 use tokio::sync::{Semaphore, watch};
 
-/// The same model for every purpose.
+/// A model for every purpose.
 pub(crate) fn all(model: Arc<dyn TextModel>) -> Models {
     Models::of_text(model)
 }
@@ -21,7 +21,7 @@ pub(crate) fn asked(request: &TextRequest) -> String {
     said(&request.messages[since..]).map(ChatMessage::text).collect::<Vec<_>>().join("\n")
 }
 
-/// Those of them that people and the model itself said.
+/// The ones that people and the model itself said.
 fn said(messages: &[ChatMessage]) -> impl Iterator<Item = &ChatMessage> {
     messages.iter().filter(|message| message.role != ChatRole::System)
 }
@@ -39,7 +39,7 @@ pub(crate) fn asked_texts(request: &TextRequest) -> String {
     said(&request.messages[since..]).map(words).collect::<Vec<_>>().join("\n")
 }
 
-/// What a message says: where several people talk, without the author and the indentation.
+/// The words of a message: where several people talk, without the author and the indentation.
 pub(crate) fn words(message: &ChatMessage) -> String {
     let text = message.text();
     let text = match message.name {

@@ -72,7 +72,7 @@ fn with(house: &House, at: &Spot, text: &str, reply: bool, command: Option<&str>
     message
 }
 
-/// What is held back in a Room: for whom, and of which answer.
+/// The rest that is held back in a Room: for whom, and of which answer.
 async fn held(house: &House, at: &Spot) -> Vec<(EntityId, MemoryId)> {
     let room = house.store.room(house.room(at)).await.unwrap().unwrap();
     let held = room.metadata.get("continued").and_then(|held| held.as_array().cloned());
@@ -103,7 +103,7 @@ async fn in_a_group_the_word_alone_reads_on_for_the_person_who_asked_and_for_nob
         house.platform.texts("g").into_iter().filter(|text| text != "short answer").collect();
     assert_eq!(without_footers(&texts), parts("A", 9).concat());
     assert_eq!(held(&house, &ada).await, []);
-    // Nothing is held back any more: the word addresses nobody.
+    // The rest is no longer held back: the word addresses nobody.
     let after = says(&house, &ada, "more").await;
     assert_eq!(house.explain(after).await.state, InboxState::Skipped);
 }

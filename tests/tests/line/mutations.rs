@@ -77,7 +77,8 @@ async fn a_batch_moves_no_cursor_past_a_change_that_was_not_stored() {
     assert!(store.room(moved).await.unwrap().is_some());
 }
 
-fn edit(house: &House, spot: &Spot, id: &str, text: &str) -> Incoming {
+/// An edit of this message.
+pub(crate) fn edit(house: &House, spot: &Spot, id: &str, text: &str) -> Incoming {
     Incoming {
         connection: spot.connection(),
         event: IncomingEvent::Edited {

@@ -60,7 +60,7 @@ pub(crate) struct Shown {
     /// Addresses of its files.
     pub(crate) files: Vec<String>,
     pub(crate) key: String,
-    /// When it was shown, if the platform has a clock.
+    /// Time at which it was shown, if the platform has a clock.
     pub(crate) at: Option<Timestamp>,
 }
 
@@ -84,11 +84,11 @@ struct State {
     files: HashMap<String, Vec<u8>>,
     /// Downloads that fail before any works.
     failing: usize,
-    /// What happens once a message with these words is encoded, before its turn is committed.
+    /// Runs once a message with these words is encoded, before its turn is committed.
     meanwhile: Option<Meanwhile>,
 }
 
-/// What happens once, and the words of the message that it waits for.
+/// An event, and the words of the message that it waits for.
 type Meanwhile = (&'static str, Box<dyn FnOnce() + Send>);
 
 pub(crate) struct Platform {

@@ -38,7 +38,7 @@ struct Waving(Wave);
 /// Arguments of WAVE.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Hands {
-    /// How many.
+    /// The number.
     hands: u32,
 }
 

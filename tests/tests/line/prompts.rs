@@ -1,4 +1,4 @@
-//! What prompts cost: how many tokens they take, and how many of these the provider of the model
+//! The cost of prompts: how many tokens they take, and how many of these the provider of the model
 //! has just read as the beginning of the prompt before.
 
 #![allow(clippy::print_stdout, reason = "the figures are read by people")]
@@ -37,7 +37,7 @@ const MODELS: &str = include_str!("../../../crates/galatea-models/data/models.to
 const PEOPLE: [&str; 10] = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10"];
 /// Questions of the talk. Each is answered, so the talk has twice as many messages.
 const QUESTIONS: usize = 100;
-/// How long tools and instructions are kept where a question came not longer ago.
+/// Time that tools and instructions are kept where a question came not longer ago.
 const HOUR: Duration = Duration::from_secs(3_600);
 /// Between two questions. Providers keep what they have read for five minutes.
 const PACE: Duration = Duration::from_secs(40);
@@ -215,7 +215,7 @@ fn plain(talk: &[Said], asked: &[(Timestamp, TextRequest)], family: Family) -> f
     tokens as f64 / asked.len() as f64
 }
 
-/// What the prompts of the recorded talk cost, in parts of plain ones without a cache.
+/// The cost of the prompts of the recorded talk, in parts of plain ones without a cache.
 #[allow(clippy::print_stdout, reason = "figures for people")]
 fn check_cost(figures: &Value, talk: &[Said], asked: &[(Timestamp, TextRequest)]) {
     for (family, of, cache, count) in [

@@ -15,7 +15,7 @@ use crate::{
     platform::{Doing, Platform},
 };
 
-/// One run of the program. It ends like a crash: every task stops where it is.
+/// A run of the program. It ends like a crash: every task stops where it is.
 fn run<T>(work: impl Future<Output = T>) -> T {
     let runtime = Runtime::new().unwrap();
     let outcome = runtime.block_on(work);

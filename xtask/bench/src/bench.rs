@@ -35,7 +35,7 @@ use xtask::{cargo, output, target};
 
 /// The page that contains the figures.
 const PAGE: &str = "docs/benchmarks.md";
-/// What to measure, and where the figures go.
+/// The loads to measure, and where the figures go.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Bench {
     /// A short run: fewer questions and starts
@@ -147,7 +147,7 @@ pub(crate) fn run(root: &Path, bench: &Bench) -> Result<()> {
     eprintln!("--- machine");
     let machine = machine::look(folder.path())?;
     let plan = Plan::new(bench.quick);
-    // One thread, so that the servers leave the other processors to the program.
+    // A single thread, so that the servers leave the other processors to the program.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()

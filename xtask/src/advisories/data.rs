@@ -47,7 +47,7 @@ pub(super) struct Advisory {
 }
 
 impl Advisory {
-    /// Whether this version of the package has the fault. An unreadable requirement matches no
+    /// True if this version of the package has the fault. An unreadable requirement matches no
     /// version.
     pub(super) fn applies(&self, version: &Version) -> bool {
         let excuses =

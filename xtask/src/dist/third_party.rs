@@ -57,7 +57,7 @@ pub(super) fn text(root: &Path, host: &str) -> Result<String> {
 fn compiled_in(metadata: &Metadata) -> Result<Vec<&Package>> {
     let resolve = metadata.resolve.as_ref().context("cargo metadata resolved nothing")?;
     let nodes: HashMap<&PackageId, _> = resolve.nodes.iter().map(|node| (&node.id, node)).collect();
-    // What only runs while the program is compiled is not part of it.
+    // A crate that only runs while the program is compiled is not part of it.
     let macros: HashSet<&PackageId> = metadata
         .packages
         .iter()

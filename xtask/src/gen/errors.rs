@@ -20,7 +20,7 @@ struct Explanation {
     fix: String,
 }
 
-/// One section per code, sorted, so that links to a code are stable.
+/// A section per code, sorted, so that links to a code are stable.
 pub(super) fn markdown(reference: &Reference) -> String {
     let mut errors: Vec<_> = reference.errors.iter().collect();
     errors.sort_by(|a, b| a.code.cmp(&b.code));

@@ -78,7 +78,7 @@ fn paragraphs(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Whether a line begins a list item, a row of a table or a heading.
+/// True if a line begins a list item, a row of a table or a heading.
 fn begins(line: &str) -> bool {
     let numbered = line.split_once(". ").is_some_and(|(number, _)| number.parse::<u32>().is_ok());
     numbered || ["- ", "* ", "|", "#"].iter().any(|mark| line.starts_with(mark))

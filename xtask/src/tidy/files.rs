@@ -38,7 +38,7 @@ pub(super) fn check(name: &str, text: &str) -> Vec<String> {
     breaches
 }
 
-/// Whether a log line has a field of the name that its text has in JSON.
+/// True if a log line has a field of the name that its text has in JSON.
 fn names_a_field_message(line: &str) -> bool {
     line.contains("tracing::")
         && ["(message", " message"]
@@ -46,7 +46,7 @@ fn names_a_field_message(line: &str) -> bool {
             .any(|start| [" = %", " = ?"].iter().any(|end| line.contains(&format!("{start}{end}"))))
 }
 
-/// Whether `path` starts an absolute path in `line`, and is not part of a longer path or URL.
+/// True if `path` starts an absolute path in `line`, and is not part of a longer path or URL.
 fn holds_path(line: &str, path: &str) -> bool {
     line.match_indices(path).any(|(at, _)| {
         !line[..at].ends_with(|c: char| {

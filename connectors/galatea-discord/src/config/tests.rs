@@ -96,9 +96,9 @@ fn elizaos_switches_become_the_gates() {
         ("DISCORD_SHOULD_IGNORE_DIRECT_MESSAGES", "true"),
         ("DISCORD_SHOULD_RESPOND_ONLY_TO_MENTIONS", "true"),
     ]);
-    let policy = policy(&settings).unwrap();
+    let read = policy(&settings).unwrap();
     assert_eq!(
-        policy,
+        read,
         [
             ("DISCORD_ALLOWED_CHATS", "1,2".to_owned()),
             ("DISCORD_LISTEN_CHATS", "3,4".to_owned()),

@@ -3,7 +3,7 @@
 
 use galatea_core::{Error, Finding, Severity};
 
-use super::{CONTENT, DiscordConnector, invite::invite};
+use super::{CONTENT, DiscordConnector, NO_CONTENT, invite::invite};
 use crate::error::{GRANT, codes};
 
 /// `check` warns below this many session starts left for the day, of Discord's 1,000.

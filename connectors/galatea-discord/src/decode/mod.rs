@@ -29,8 +29,8 @@ use crate::time_of;
 use connection::user;
 use content::{content, join};
 use decoded::single;
-use directory::{Directory, id};
-use raw::replied;
+use directory::Directory;
+use raw::{id, replied};
 use words::Kind;
 
 pub(crate) use self::decoded::{Decoded, Me};

@@ -3,7 +3,7 @@
 
 mod catch_up;
 mod directs;
-mod fleet;
+pub(crate) mod fleet;
 mod intake;
 pub(crate) mod quota;
 mod session;

@@ -1,9 +1,12 @@
 //! Limits how often the shards send IDENTIFY. After 1,000 in 24 hours Discord ends every session
 //! and resets the token ("Session Start Limit").
 
-use galatea_core::{Backoff, Error, ErrorKind, Gateway, Result, Retry, StateKeeper, Timestamp};
+use galatea_core::{Backoff, Error, ErrorKind, Gateway, Result, Retry, Timestamp};
 use serde::Deserialize;
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::{BTreeSet, HashMap},
+    time::Duration,
+};
 use tokio::sync::{Mutex, MutexGuard};
 
 use crate::error::codes;
@@ -78,10 +81,14 @@ pub(crate) struct IdentifyPermit<'a> {
 }
 
 impl Quota {
-    /// Loads the times that earlier runs stored.
+    /// Loads the times that earlier runs stored, whichever agent had the account: Discord counts them
+    /// for the application.
     pub(crate) async fn open(gateway: &Gateway, shards: u16, limit: &StartLimit) -> Result<Self> {
-        let known: Vec<i64> = StateKeeper::new(KEY).restore(gateway).await?.unwrap_or_default();
-        let times: Vec<Timestamp> = known.into_iter().map(Timestamp).collect();
+        let stored = gateway.account_states(KEY).await?;
+        // A malformed list counts as none, and the next IDENTIFY replaces it.
+        let known = stored.into_iter().filter_map(|list| serde_json::from_value(list).ok());
+        let times: BTreeSet<Timestamp> = known.flat_map(|list: Vec<Timestamp>| list).collect();
+        let times: Vec<Timestamp> = times.into_iter().collect();
         let now = gateway.clock().now();
         let mut buckets = HashMap::new();
         if let Some(last) = times.last().filter(|_| limit.max_concurrency <= 1) {
@@ -203,6 +210,11 @@ fn wait(state: &QuotaState, bucket: u16, shards: usize, now: Timestamp) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+    use galatea_core::{Account, Capabilities, Clock as _, ConnectorInfo, ReadBack, TextUnit};
+    use galatea_testkit::{
+        clock::ManualClock,
+        connector_suite::{RecordingGateway, running},
+    };
 
     fn state(times: Vec<i64>) -> QuotaState {
         QuotaState {
@@ -229,6 +241,37 @@ mod tests {
             "four shards begin four sessions"
         );
         assert!(wait(&state(vec![now; 100]), 0, 1, Timestamp(now)).unwrap() <= HOUR);
+    }
+
+    #[tokio::test]
+    async fn the_times_of_every_agent_that_had_the_account_count() {
+        let clock = ManualClock::at(Timestamp(1_700_000_000_000));
+        let recording = RecordingGateway::new(running::identity());
+        let now = clock.now().0;
+        let capabilities = Capabilities {
+            max_text: 2_000,
+            text_unit: TextUnit::Utf16,
+            edit: true,
+            delete: true,
+            react: true,
+            typing: true,
+            buttons: true,
+            files: true,
+            threads: true,
+            read_back: ReadBack::Key,
+            public: true,
+        };
+        let info =
+            ConnectorInfo { source: crate::SOURCE, account: Account("7".into()), capabilities };
+        recording.put_state_of_another(KEY, vec![now - 7_200_000, now - 1_000].into());
+        recording.put_state_of_another(KEY, "malformed".into());
+        recording.put_state(KEY, vec![now - 3_600_000].into());
+        let gateway = Gateway::new(info, running::identity(), recording.clone(), clock.shared());
+        let quota = Quota::open(&gateway, 1, &StartLimit::default()).await.unwrap();
+        let state = quota.state.lock().await;
+        let ago: Vec<i64> = state.times.iter().map(|at| now - at.0).collect();
+        assert_eq!(ago, [7_200_000, 3_600_000, 1_000]);
+        assert_eq!(wait(&state, 0, 1, clock.now()).unwrap(), SPACING - Duration::from_secs(1));
     }
 
     /// Number of IDENTIFYs in a day by a program that identifies as soon as it may and keeps

@@ -28,7 +28,6 @@ use crate::{
     decode::{
         directory::{Directory, is_thread},
         is_interaction, is_private,
-        raw::id,
     },
     encode::{self, FileUpload, Part, snowflake},
     error::{Failure, Refusal, Room, cannot_write},

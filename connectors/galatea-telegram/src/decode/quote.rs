@@ -2,7 +2,7 @@
 //! not be in the store.
 
 use galatea_core::{Quote, QuoteKind};
-use teloxide::types::{Chat, Message, MessageKind, MessageOrigin};
+use teloxide::types::{Message, MessageKind, MessageOrigin};
 
 use super::{Me, connection, is_me, media, text, text::text_and_entities};
 

@@ -76,7 +76,7 @@ fn unreadable_updates_keep_their_number() {
 
 /// Parses an answer with the given update and three good ones, and asserts that the good ones
 /// survive.
-fn among(poison: &str) -> Vec<raw::Item> {
+fn among(poison: &str) -> Vec<raw::RawUpdate> {
     let fine = message_in(dm(), json!({"text": "fine"}));
     let answer = raw::answer(
         format!(r#"{{"ok":true,"result":[{poison},{fine},{fine},{fine}]}}"#).as_bytes(),
@@ -99,8 +99,9 @@ fn one_poisonous_update_is_no_others_trouble() {
             ann()
         )
     };
-    let first_event =
-        |item: &raw::Item| decode(item.update.as_ref().unwrap(), &me(), NOW).events.remove(0).event;
+    let first_event = |item: &raw::RawUpdate| {
+        decode(item.update.as_ref().unwrap(), &me(), NOW).events.remove(0).event
+    };
     let deep = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
     // Parsed, with the malformed part replaced or dropped.
     let half = among(&text(r#""a\ud83db""#));

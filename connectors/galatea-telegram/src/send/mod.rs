@@ -17,7 +17,7 @@ use galatea_core::{
     Address, Delivery, DeliveryId, Encoded, Error, ErrorKind, Media, Outgoing, Priority,
     ReadBackContext, ReadBackResult, Receipt, RemoteId, Result, SendHandler, SendPermit, Speak,
 };
-use serde::de::IgnoredAny;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 use std::{path::Path, sync::Arc};
 

@@ -70,7 +70,7 @@ pub(crate) fn page(body: Value) -> PostPage {
             .and_then(|m| m.get("next_token"))
             .and_then(Value::as_str)
             .map(str::to_owned),
-        ..Page::default()
+        ..PostPage::default()
     };
     let items = match body.remove("data") {
         Some(Value::Array(items)) => items,

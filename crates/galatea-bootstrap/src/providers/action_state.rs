@@ -57,7 +57,7 @@ impl Provider for ActionState {
             )
         };
         let list = results.iter().rev().map(describe).collect::<Vec<_>>().join("; ");
-        let text = format!("Lately you did this here: {list}.");
+        let text = words::ended(&format!("Lately you did this here: {list}"));
         Ok(Fragment::text(text)
             .value("actionResults", list.clone())
             .value("recentActionResults", list))

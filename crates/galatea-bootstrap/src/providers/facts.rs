@@ -224,7 +224,7 @@ fn render(turn: &Turn<'_>, person: &[EntityId], profiles: &[Derived], facts: &[M
             } else {
                 format!("About {} it is known:", names.name(subject))
             };
-            (!lines.is_empty()).then(|| format!("{heading} {}.", lines.join(", ")))
+            (!lines.is_empty()).then(|| words::ended(&format!("{heading} {}", lines.join(", "))))
         })
         .collect();
     parts.join("\n")

@@ -279,5 +279,6 @@ fn line(turn: &Turn<'_>, names: &Speakers, memory: &Memory, most: usize) -> Stri
     } else {
         names.of_memory(memory)
     };
-    format!("{by} wrote {}.", words::quoted(&words::line(&memory.content.text, most)))
+    let text = words::quoted(&words::line(&memory.content.text, most));
+    words::ended(&format!("{by} wrote {text}"))
 }

@@ -102,5 +102,5 @@ fn line(name: &str, value: &str) -> String {
 }
 
 fn told(begins: &str, list: &[String]) -> Option<String> {
-    (!list.is_empty()).then(|| format!("{begins} {}.", list.join(", ")))
+    (!list.is_empty()).then(|| words::ended(&format!("{begins} {}", list.join(", "))))
 }

@@ -2,11 +2,9 @@
 //! changes only when messages leave the prompt, so it stands before the conversation.
 
 use async_trait::async_trait;
-use galatea_core::{
-    Fragment, Provider, ProviderUse, Result, Turn, rights::Authorship, sections::Section,
-};
+use galatea_core::{Fragment, Provider, ProviderUse, Result, Turn, rights::Authorship};
 
-use crate::{summary, words};
+use crate::summary;
 
 pub(crate) struct SummarizedContext;
 
@@ -37,11 +35,11 @@ impl Provider for SummarizedContext {
         let Some(summary) = summary::newest(turn, shown_from).await? else {
             return Ok(Fragment::default());
         };
-        let text = format!("Earlier in this conversation, as it was summed up: {}", summary.text);
-        let text = words::within(text, turn.budget(Section::Summary));
+        let text = summary::newest_within(&summary.text, summary::most(turn));
         if text.is_empty() {
             return Ok(Fragment::default());
         }
+        let text = format!("{}{text}", summary::HEADING);
         let own = turn.room.kind.is_direct() && !summary.others_words;
         let authorship = if own { Authorship::Own } else { Authorship::Others };
         Ok(Fragment { authorship, ..Fragment::text(text.clone()) }.value("summarizedContext", text))

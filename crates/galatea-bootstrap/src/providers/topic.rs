@@ -46,7 +46,8 @@ impl Provider for Topic {
             let topic = line(topic, LONGEST_TOPIC);
             if !topic.is_empty() {
                 let topic = words::quoted(&topic);
-                told.push(format!("The topic that people gave this channel is {topic}."));
+                let sentence = format!("The topic that people gave this channel is {topic}");
+                told.push(words::ended(&sentence));
             }
         }
         if room.kind == ChannelType::Thread {
@@ -58,13 +59,16 @@ impl Provider for Topic {
             };
             let title = quoted(&room.name);
             if !title.is_empty() {
-                told.push(format!("The title that a member gave this {what} is {title}."));
+                let sentence = format!("The title that a member gave this {what} is {title}");
+                told.push(words::ended(&sentence));
             }
             if let Some(first) = first(turn).await? {
                 let by = by(turn, &first);
                 let text = line(&first.content.text, LONGEST_FIRST);
                 if !text.is_empty() {
-                    told.push(format!("It began with what {by} wrote: {}", words::quoted(&text)));
+                    let sentence =
+                        format!("It began with what {by} wrote: {}", words::quoted(&text));
+                    told.push(words::ended(&sentence));
                 }
             }
         }

@@ -7,10 +7,13 @@ pub(crate) mod numbers;
 pub(crate) mod question;
 
 use galatea_core::{
-    Memory, MemoryId, MemoryKind, Result, Timestamp, Turn, rights::TAINTED, store::MemoryQuery,
+    Memory, MemoryId, MemoryKind, Result, Timestamp, Turn, rights::TAINTED, sections::Section,
+    store::MemoryQuery, tokens::Family,
 };
 use serde_json::{Map, Value, json};
 use std::cmp::Reverse;
+
+use crate::words;
 
 /// True if a folded word often begins a sentence and is no name.
 pub(crate) fn is_opening(word: &str) -> bool {
@@ -22,6 +25,8 @@ pub(crate) fn month(word: &str) -> Option<u32> {
     lexicon::lexicon().month(word)
 }
 
+/// What stands before a summary in a prompt.
+pub(crate) const HEADING: &str = "Earlier in this conversation, as it was summed up: ";
 /// Key of a summary's metadata: the time of the last message it covers, in milliseconds.
 const UNTIL: &str = "coversUntil";
 /// Summaries read to find the one that ends where the prompt begins: the newest is made before its
@@ -56,6 +61,24 @@ impl Summary {
         }
         metadata
     }
+}
+
+/// The tokens that a summary may take in this turn's prompt.
+pub(crate) fn most(turn: &Turn<'_>) -> u64 {
+    turn.budget(Section::Summary).saturating_sub(Family::Other.text(HEADING))
+}
+
+/// The last sentences of a summary, which say the newest, that take so many tokens at most.
+pub(crate) fn newest_within(text: &str, most: u64) -> String {
+    let mut rest = text;
+    let mut sentences = check::sentences(text).into_iter();
+    while Family::Other.text(rest) > most {
+        match sentences.next() {
+            Some(sentence) if sentence.len() < rest.len() => rest = &rest[sentence.len()..],
+            _ => return words::within(rest.trim().to_owned(), most),
+        }
+    }
+    rest.trim().to_owned()
 }
 
 /// The newest summary of the room, of those that end at the time given or before it; none from before

@@ -1,4 +1,5 @@
-//! An in-memory store with the methods that plugins use. Counts its calls.
+//! A store with the methods that plugins use, whose rows a test sets and reads. It counts its calls.
+//! Searches are those of the real store (`search.rs`).
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -18,6 +19,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard},
 };
 use tokio::sync::Semaphore;
+
+use crate::search::Filled;
 
 #[derive(Default)]
 pub(crate) struct Tables {
@@ -70,11 +73,15 @@ pub(crate) enum Ending {
 }
 
 #[derive(Default)]
-pub(crate) struct Double(Mutex<Tables>);
+pub(crate) struct Double {
+    tables: Mutex<Tables>,
+    /// The database of the last search.
+    pub(crate) filled: tokio::sync::Mutex<Option<Arc<Filled>>>,
+}
 
 impl Double {
     pub(crate) fn tables(&self) -> MutexGuard<'_, Tables> {
-        self.0.lock().unwrap()
+        self.tables.lock().unwrap()
     }
 
     pub(crate) fn asked(&self) -> MutexGuard<'_, Tables> {

@@ -79,7 +79,16 @@ async fn a_model_that_cannot_learn_is_left_alone() {
         scene.plugin = galatea_bootstrap::plugin();
         reflects(&scene).await.unwrap();
         assert_eq!(scene.model.requests().len(), asked, "it is not asked");
+        let said = async |scene: &Scene| {
+            let (store, agent) = (scene.double.clone(), scene.agent.identity.id());
+            galatea_bootstrap::learns_nothing(store, agent, scene.clock_now()).await.unwrap()
+        };
+        let finding = said(&scene).await.unwrap();
+        assert_eq!(finding.id, "GAL-MODEL-FACTS");
+        assert!(finding.message.contains("for 6 more hours"), "{}", finding.message);
+        assert!(finding.fix.unwrap().contains("SMALL_MODEL") && finding.cause.is_some());
         scene.clock.advance(Duration::from_secs(6 * 3_600 + 1));
+        assert_eq!(said(&scene).await, None);
         say(&mut scene, 8);
         let newest = scene.recent.len() + 1;
         let made = fact("", "likes tea", &format!("m{}", newest.min(96)));

@@ -16,5 +16,6 @@ mod profiles;
 mod providers;
 mod reflection;
 mod scene;
+mod search;
 mod sections;
 mod summaries;

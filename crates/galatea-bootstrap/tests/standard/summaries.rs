@@ -1,6 +1,10 @@
 //! Tests when summaries are made, what of, when they are shown, and what is refused in them.
 
-use galatea_core::{Derived, FinishedTurn, MemoryKind, Timestamp, Verdict};
+use galatea_core::{
+    Derived, FinishedTurn, MemoryKind, ModelInfo, Timestamp, Verdict, model::ModelLimits,
+};
+use galatea_testkit::models::ScriptedModel;
+use std::sync::Arc;
 
 use crate::{
     meaning::Tea,
@@ -95,6 +99,49 @@ async fn what_is_about_to_leave_is_summarised_once_and_shown_when_it_has_left() 
         shown.text,
         "the first stays until its successor's messages have left"
     );
+}
+
+/// Sentences about these remarks, 45 bytes each.
+fn sentences(remarks: std::ops::Range<usize>) -> String {
+    let all: Vec<String> =
+        remarks.map(|n| format!("Maria made remark {n} and was glad about it.")).collect();
+    all.join(" ")
+}
+
+/// A summary may take 204 tokens of this window.
+fn shrink(scene: &mut Scene) {
+    let limits = ModelLimits { window: Some(4_096), ..ModelLimits::default() };
+    let info = ModelInfo { limits, ..ModelInfo::default() };
+    scene.models.large = Arc::new(ScriptedModel::new().with_info(info));
+}
+
+#[tokio::test]
+async fn in_a_small_window_the_newest_sentences_stay_in_the_prompt() {
+    for (first, answers) in [
+        // The old summary leaves no place: the whole is written anew.
+        (0..10, vec!["Maria and Bob made remark 0 to remark 19.".to_owned()]),
+        // What is added does not fit: it is asked for anew.
+        (0..4, vec![sentences(10..20), "Maria and Bob made remark 0 to remark 19.".to_owned()]),
+        // Nor does the new one: its last sentences are shown.
+        (0..4, vec![sentences(10..20), format!("{} {}", sentences(0..4), sentences(10..20))]),
+    ] {
+        let mut scene = talk(25, 24);
+        shrink(&mut scene);
+        scene.model.enqueue(sentences(first));
+        assert!(summarise(&scene).await.unwrap());
+        leave(&mut scene, 10);
+        go_on(&mut scene, 25..35);
+        let asked = scene.model.requests().len();
+        answers.iter().for_each(|answer| scene.model.enqueue(answer.clone()));
+        assert!(summarise(&scene).await.unwrap());
+        let requests = scene.model.requests();
+        assert_eq!(requests.len() - asked, answers.len());
+        let last = requests.last().unwrap().system.clone().unwrap();
+        assert!(last.contains("the new summary") && last.contains("at most 80 words"), "{last}");
+        leave(&mut scene, 10);
+        let shown = scene.shows("SUMMARIZED_CONTEXT").await.text;
+        assert!(shown.contains("remark 19") && shown.ends_with('.'), "{shown}");
+    }
 }
 
 /// Where long messages fill the prompt, none is known to leave soon.
@@ -226,6 +273,16 @@ async fn old_messages_come_back_with_day_and_speaker_and_those_around_them_only_
     let asked = scene.double.tables().asked;
     assert_eq!(scene.shows("MEMORIES").await.text, "");
     assert_eq!(scene.double.tables().asked, asked);
+}
+
+#[tokio::test]
+async fn a_quoted_sentence_ends_once() {
+    let mut scene = talk(60, 24);
+    scene.double.tables().memories[7].content.text = "The key hangs behind the kettle.".into();
+    scene.message = scene.message_by(MARIA, "where is the key, behind what?");
+    let shown = scene.shows("MEMORIES").await.text;
+    assert!(shown.contains("Bob wrote “The key hangs behind the kettle.”"), "{shown}");
+    assert!(!shown.contains(".”."), "{shown}");
 }
 
 #[tokio::test]

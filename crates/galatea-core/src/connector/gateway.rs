@@ -61,6 +61,14 @@ pub trait GatewayBackend: Send + Sync {
     async fn cursor(&self, info: &ConnectorInfo, stream: &str) -> Result<Option<Cursor>>;
     /// Called by [`Gateway::state`].
     async fn state(&self, info: &ConnectorInfo, key: &str) -> Result<Option<serde_json::Value>>;
+    /// Called by [`Gateway::account_states`].
+    async fn account_states(
+        &self,
+        info: &ConnectorInfo,
+        key: &str,
+    ) -> Result<Vec<serde_json::Value>> {
+        Ok(self.state(info, key).await?.into_iter().collect())
+    }
     /// Called by [`Gateway::note_gap`].
     async fn note_gap(&self, info: &ConnectorInfo, gap: Gap) -> Result<()>;
     /// Called by [`Gateway::register_send_handler`].
@@ -182,6 +190,15 @@ impl Gateway {
     /// What the store says.
     pub async fn state(&self, key: &str) -> Result<Option<serde_json::Value>> {
         self.backend.state(&self.info, key).await
+    }
+
+    /// The values that every agent of the store keeps under this key for the account. Of use where the
+    /// platform counts for the account, whichever agent has it.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn account_states(&self, key: &str) -> Result<Vec<serde_json::Value>> {
+        self.backend.account_states(&self.info, key).await
     }
 
     /// Stores a value of the account's state; null removes the key. A value that belongs to events

@@ -11,6 +11,8 @@ pub enum Hint {
     Inbox,
     /// A part of an answer that another process sends.
     Outbox,
+    /// New words of a message that another process may be answering.
+    Edits,
     /// An event for subscribers in other processes.
     Events,
     /// A process joins or leaves, or a lease becomes free.
@@ -19,13 +21,15 @@ pub enum Hint {
 
 impl Hint {
     /// Every kind of hint, for a bus that subscribes to all.
-    pub const ALL: [Self; 4] = [Self::Inbox, Self::Outbox, Self::Events, Self::Members];
+    pub const ALL: [Self; 5] =
+        [Self::Inbox, Self::Outbox, Self::Edits, Self::Events, Self::Members];
 
     /// Its name in a notification.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Inbox => "inbox",
             Self::Outbox => "outbox",
+            Self::Edits => "edits",
             Self::Events => "events",
             Self::Members => "members",
         }

@@ -23,7 +23,7 @@ pub(super) fn read(bytes: &[u8], writer: &mut Writer) -> Result<()> {
         writer.title(&element(&core, "title", depth)?);
     }
     let notes = DocumentNotes::read(&mut archive, depth)?;
-    let mut reading = DocxReading { styles, notes, ..Reading::default() };
+    let mut reading = DocxReading { styles, notes, ..DocxReading::default() };
     xml::walk(&body, depth, |node| reading.take(node, writer))?;
     reading.end_list(writer)?;
     reading.notes.rest().try_for_each(|note| writer.block(BlockKind::Prose, &note))

@@ -154,7 +154,7 @@ fn system(request: &TextRequest) -> Vec<InputBlock<'_>> {
         CacheFor::Hour => Some(HOUR),
     };
     let text = request.system.as_deref().filter(|text| !text.trim().is_empty());
-    let instructions = text.map(|text| InputBlock { cache_control, ..Block::text(text) });
+    let instructions = text.map(|text| InputBlock { cache_control, ..InputBlock::text(text) });
     let leading = &request.messages[..request.leading()];
     let mut more: Vec<InputBlock<'_>> =
         leading.iter().flat_map(|message| &message.parts).filter_map(block).collect();

@@ -16,7 +16,6 @@ use crate::{
     dependencies::fingerprint,
     families::{self, Role},
     guarded::{Guarded, limits},
-    late_system::LateSystem,
     limited::Limited,
     noticing::Noticing,
     retry::{PATIENCE, Retrying},
@@ -208,14 +207,8 @@ impl Rung<'_, '_> {
         let provider = endpoint.names().provider;
         let known = families::known().of(provider, model);
         let thinks = known.is_some_and(|family| !family.rules.efforts.is_empty());
-        let late_system = LateSystem {
-            inner: (offer.make)((*endpoint).clone(), model),
-            service: endpoint.service(),
-            refusals: context.dependencies.late_refusals(),
-            clock: Arc::clone(clock),
-        };
         let limited = Limited::new(
-            Arc::new(late_system),
+            (offer.make)((*endpoint).clone(), model),
             endpoint.service(),
             thinks,
             context.dependencies.thinkers(),

@@ -7,7 +7,7 @@ pub(super) type Classes = BTreeMap<String, BTreeSet<String>>;
 
 /// A word in the form for comparison and the form for display.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Word {
+pub(crate) struct Word {
     pub(super) key: String,
     pub(super) shown: String,
 }
@@ -20,7 +20,7 @@ impl Word {
 
 /// An element of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Token {
+pub(crate) enum Token {
     /// `0`: any number of words, the fewest that fit.
     Any,
     /// `n`: exactly n words.

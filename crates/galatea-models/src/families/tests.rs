@@ -1,5 +1,7 @@
 //! Tests of the data file's form and of the matching of names.
 
+use galatea_core::model::{Effort, Price};
+
 use super::*;
 use time::macros::date;
 

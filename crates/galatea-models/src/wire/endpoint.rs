@@ -262,6 +262,7 @@ enum Unsent {
 }
 
 /// A refusal, before it becomes an error.
+#[derive(Debug, Clone)]
 struct Refused {
     status: u16,
     wait: Option<Duration>,

@@ -209,7 +209,14 @@ async fn read<G: Gather>(
             }
             Ok(Some(Ok(frame))) => frame,
         };
-        match gather.take(&frame, on_text).map_err(|fail| endpoint.fail(fail, model))? {
+        let taken = gather.take(&frame, on_text).map_err(|fail| {
+            if *begun {
+                endpoint.fail(fail, model)
+            } else {
+                endpoint.fail_in(fail, frame.as_bytes(), model)
+            }
+        });
+        match taken? {
             Progress::Nothing => {}
             Progress::More => (*begun, since) = (true, Instant::now()),
             Progress::Done => return Ok(true),

@@ -136,6 +136,40 @@ async fn a_template_without_system_role_and_with_strict_turns_is_answered() {
     assert!(sent["messages"][0]["content"].to_string().contains("You are kind."), "{sent}");
 }
 
+/// A server that streams says success first: the refusal is the stream's only event. One that does not
+/// stream has it in its answer.
+#[tokio::test]
+async fn a_refusal_inside_of_a_successful_answer_is_learnt_from() {
+    const REFUSAL: &str = r#"{"error":{"code":500,"message":"System message must be at the beginning.","type":"server_error"}}"#;
+    let whole = Reply::Json(serde_json::from_str(REFUSAL).unwrap());
+    for (streams, refusal) in [(true, Reply::Fault(Fault::Event(REFUSAL))), (false, whole)] {
+        let server = server().await;
+        server.answer_with(move |sent| {
+            let messages = sent.body["messages"].as_array().unwrap();
+            let late = messages.iter().skip(1).any(|message| message["role"] == "system");
+            if late { refusal.clone() } else { Reply::text("done") }
+        });
+        let messages = vec![
+            ChatMessage::user("hi"),
+            ChatMessage::assistant("Hello."),
+            ChatMessage::system("It is 19:05."),
+            ChatMessage::user("What time is it?"),
+        ];
+        let request = TextRequest { messages: messages.into(), ..request(streams) };
+        let (choices, clock) = (Choices::default(), ManualClock::new());
+        let models = at(&server, &choices, &clock);
+        for calls in [2, 3] {
+            let (answer, heard) = ask(&models.models.large, &request).await;
+            assert_eq!((answer.unwrap().text.as_str(), server.count()), ("done", calls));
+            assert_eq!(heard.concat(), if streams { "done" } else { "" });
+        }
+        let sent = server.last().unwrap().body.to_string();
+        assert!(sent.contains("(It is 19:05.)"), "{sent}");
+        let known = at(&server, &choices, &clock).findings;
+        assert!(known.iter().any(|one| one.id == "GAL-MODEL-ADJUSTED"), "{known:?}");
+    }
+}
+
 #[tokio::test]
 async fn both_names_of_the_limit_may_be_refused() {
     let server = server().await;

@@ -45,6 +45,7 @@ use self::{
 use crate::{
     config::{Flow, Policy, Spending},
     directory::RoomInfo,
+    profile::CurrentProfile,
 };
 
 /// Greatest age of the other processes' use.
@@ -61,7 +62,8 @@ pub(crate) struct Budget {
     clock: Arc<dyn Clock>,
     outbound: Arc<dyn Outbound>,
     identity: AgentIdentity,
-    owners: Vec<(Source, String)>,
+    /// Names the agent's owners.
+    profile: CurrentProfile,
     ledger: Mutex<Ledger>,
     notices: Mutex<Option<Bucket>>,
     /// Of turns that were given up.
@@ -117,10 +119,10 @@ impl Visit {
 }
 
 impl Budget {
-    /// `owners` by platform and id there.
+    /// Nothing is used yet.
     pub(crate) fn new(
         identity: AgentIdentity,
-        owners: Vec<(Source, String)>,
+        profile: CurrentProfile,
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
         outbound: Arc<dyn Outbound>,
@@ -131,7 +133,7 @@ impl Budget {
             clock,
             outbound,
             identity,
-            owners,
+            profile,
             ledger: Mutex::default(),
             notices: Mutex::default(),
             left: Mutex::default(),

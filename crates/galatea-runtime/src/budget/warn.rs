@@ -44,7 +44,7 @@ impl Budget {
             "{percent} % of what {whose} may cost today (UTC) is used: {setting}. I answer with the small model from now on, and not at all once it is used up. \
              `galatea usage` shows what it went to."
         );
-        for (source, id) in &self.owners {
+        for (source, id) in &self.profile.get().owners {
             // The private conversation in which the owner has written to the agent; without one the
             // log and `status` have the warning.
             let person = EntityId(self.identity.swizzle(id));

@@ -1,4 +1,4 @@
-//! The policy of each account, read once: settings do not change while an agent runs.
+//! The policy of each account, read once: changed settings make new policies.
 
 use dashmap::DashMap;
 use galatea_core::{Account, Result, Settings, Source};
@@ -30,6 +30,14 @@ impl Policies {
         own: HashMap<(Source, Account), AccountSettings>,
     ) -> Self {
         Self { settings, own: own.into_iter().collect(), read: DashMap::new() }
+    }
+
+    /// Takes over the accounts of `before` that are not among the own ones, such as those that became
+    /// known while the agent ran.
+    pub(crate) fn adopt(&self, before: &Self) {
+        for own in &before.own {
+            self.own.entry(own.key().clone()).or_insert_with(|| own.value().clone());
+        }
     }
 
     /// Adds the settings of an account that became known while the agent runs.

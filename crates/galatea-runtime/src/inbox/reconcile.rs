@@ -19,6 +19,8 @@ use crate::{
     turn::{Claimed, Waiting},
 };
 
+/// How often turns look for edits while other processes cannot send wake-ups.
+const UNTOLD: Duration = Duration::from_secs(1);
 /// Messages read at once after a start.
 const PAGE: u32 = 10_000;
 /// Messages read by one poll; the oldest come first.
@@ -134,6 +136,24 @@ impl Inbox {
             }
             // The store reports its own failures; the next poll tries again.
             while !self.stop.is_cancelled() && matches!(self.poll_partitions().await, Ok(false)) {}
+        }
+    }
+
+    /// Passes edits that other processes store on to the turns of this one, as long as the agent runs.
+    pub(crate) async fn watch_edits(self: Arc<Self>) {
+        let mut heard = self.ownership.hints().heard(Hint::Edits);
+        loop {
+            // A hint may get lost.
+            let is_up = self.ownership.hints().is_up();
+            let pause = if is_up { self.poll } else { self.poll.min(UNTOLD) };
+            tokio::select! {
+                () = self.stop.cancelled() => return,
+                () = tokio::time::sleep(pause) => {}
+                Ok(()) = heard.changed() => {}
+            }
+            if self.ownership.is_shared() {
+                self.engine.state.edits.notify_all();
+            }
         }
     }
 

@@ -10,7 +10,6 @@ use std::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    config::Policies,
     directory::Directory,
     in_flight::InFlight,
     lanes::{Lane, Lanes},
@@ -72,11 +71,6 @@ pub(crate) struct InboxParts {
 }
 
 impl Inbox {
-    /// Conditions and places of the agent's answers.
-    pub(crate) fn policies(&self) -> &Policies {
-        &self.engine.policies
-    }
-
     /// Lanes hold the inbox weakly, or neither would ever end. `work` is the task of a lane.
     pub(super) fn assemble<F: Future<Output = ()> + Send + 'static>(
         parts: InboxParts,

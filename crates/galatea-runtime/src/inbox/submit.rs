@@ -2,7 +2,7 @@
 //! cleared or for another process.
 
 use galatea_core::{
-    Hint, MemoryId, Result,
+    Hint, MemoryId, Result, RoomId, Source,
     store::{InboxEntry, InboxItem, InboxState},
 };
 
@@ -13,9 +13,13 @@ use crate::{
 };
 
 impl Inbox {
-    /// An edit of a message is stored: a turn that answers it now begins again.
-    pub(crate) fn edited(&self, memory: MemoryId) {
+    /// An edit of a message is stored: a turn that answers it now begins again, in this process or in
+    /// the one that answers in the Room.
+    pub(crate) fn edited(&self, source: &Source, room: RoomId, memory: MemoryId) {
         self.engine.state.edits.notify(memory);
+        if matches!(self.ownership.assignment(source, room), Assignment::Elsewhere) {
+            self.ownership.hints().notify(Hint::Edits);
+        }
     }
 
     /// For a message that was just stored.

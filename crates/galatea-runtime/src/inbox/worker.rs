@@ -53,7 +53,9 @@ async fn run(inbox: &Arc<Inbox>, lane: &Lane<RoomId, Claimed>, first: Claimed) {
     let mut taken = vec![first];
     let mut backoff = Backoff::new(PAUSE, LONGEST);
     loop {
-        let turn = Box::pin(inbox.engine.run_turn(lane, &mut taken));
+        // Once per turn: a change of the agent applies from the next one on.
+        let engine = inbox.engine.current();
+        let turn = Box::pin(engine.run_turn(lane, &mut taken));
         let outcome = AssertUnwindSafe(lease.run(turn)).catch_unwind().await;
         // Lost to another process, which starts over.
         let Some(outcome) = outcome.transpose() else { return };
@@ -77,7 +79,7 @@ async fn run(inbox: &Arc<Inbox>, lane: &Lane<RoomId, Claimed>, first: Claimed) {
                 return;
             }
             ErrorKind::Conflict => Box::pin(sort_out(inbox, lane, &mut taken, error)).await,
-            _ => Box::pin(inbox.engine.fail(&taken, &error)).await,
+            _ => Box::pin(engine.fail(&taken, &error)).await,
         };
         match settled {
             Ok(()) => return,

@@ -1,7 +1,7 @@
 //! One agent, assembled: the parts that the orchestrator starts, watches and stops.
 
 use galatea_core::{
-    Account, AgentView, Clock, Connector, EmbeddingModel, EventBus, Outbound, ServiceContext,
+    Account, AgentIdentity, Clock, Connector, EmbeddingModel, EventBus, Outbound, ServiceContext,
     Services, Source, store::PluginStore,
 };
 use std::sync::Arc;
@@ -10,18 +10,20 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::company::Company;
 use crate::{
     budget::Budget,
-    config::Policy,
     directory::Directory,
     inbox::Inbox,
     intake::Intake,
     outbox::Outbox,
     ownership::Ownership,
+    profile::CurrentProfile,
     turn::{Failures, Windows},
 };
 
 /// One assembled agent, running or not.
 pub(super) struct Agent {
-    pub(super) view: Arc<AgentView>,
+    pub(super) identity: AgentIdentity,
+    /// Its character and settings, which may be replaced while it runs.
+    pub(super) profile: CurrentProfile,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) events: EventBus,
     pub(super) connectors: Vec<Arc<dyn Connector>>,
@@ -55,16 +57,15 @@ pub(super) struct Agent {
 pub(super) struct Beside {
     pub(super) store: Arc<dyn PluginStore>,
     pub(super) embedding: Option<Arc<dyn EmbeddingModel>>,
-    /// What limits their use of models.
-    pub(super) policy: Arc<Policy>,
 }
 
 impl Agent {
-    /// What a run of a service may use.
+    /// What a run of a service may use. It sees the agent as it is when the run begins.
     pub(super) fn service_context(&self, name: &'static str) -> ServiceContext {
-        let meter = self.budget.background(&self.beside.policy, name);
+        let profile = self.profile.get();
+        let meter = self.budget.background(&profile.services, name);
         ServiceContext {
-            agent: Arc::clone(&self.view),
+            agent: Arc::clone(&profile.view),
             store: Arc::clone(&self.beside.store),
             embedding: self.beside.embedding.as_ref().map(|model| meter.embedding(model)),
             usage: meter,

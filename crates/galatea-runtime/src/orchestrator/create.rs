@@ -2,80 +2,93 @@
 
 use dashmap::DashMap;
 use galatea_core::{
-    AgentId, AgentView, Character, Clock, Connector, ConnectorInfo, Error, ErrorKind, EventBus,
-    MemoryId, NoHints, Outbound, Result, Services, Settings, Store, Zone, store::PluginCache,
+    Account, AgentId, AgentIdentity, Character, Clock, Connector, ConnectorInfo, Error, ErrorKind,
+    EventBus, MemoryId, NoHints, Outbound, Result, Services, Settings, Source, Store,
+    store::PluginCache,
 };
-use std::{collections::btree_map::Entry as MapEntry, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, btree_map::Entry as MapEntry},
+    sync::Arc,
+    time::Duration,
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     agent::{Agent, Beside},
     company::Company,
-    spec::{AgentSpec, RuntimeOptions},
-    state::{Entry, Lifecycle, Orchestrator},
+    spec::{AgentFactory, AgentSpec, RuntimeOptions},
+    state::{Entry, Orchestrator},
 };
 use crate::{
     agent_room,
     budget::Budget,
-    config::{self, Limits, MODEL_NOTICE, Policies, Policy},
+    config::{AccountSettings, Policy},
     directory::Directory,
     in_flight::InFlight,
     inbox::{Inbox, InboxParts},
     intake::Intake,
     outbox::{Outbox, OutboxParts, ThroughOutbox},
     ownership::Ownership,
+    profile::{CurrentProfile, Profile},
     registry::Registry,
-    turn::{Background, Claims, Engine, EngineState, PluginParts, Thinking},
+    turn::{Background, Claims, Engine, EngineParts, PluginParts, Thinking},
 };
 
 impl Orchestrator {
     /// elizaOS `createAgent`: assembles an agent and stores it. It is started by
-    /// [`Self::start_agent`] or [`Self::start`].
+    /// [`Self::start_agent`] or [`Self::start`]. Each restart runs the same parts again.
     ///
     /// # Errors
     /// `Conflict` for an id in use, `Invalid` for settings or plugins that do not fit.
     pub async fn create_agent(&self, spec: AgentSpec) -> Result<AgentId> {
+        self.create_agent_by(Arc::new(spec)).await
+    }
+
+    /// As [`Self::create_agent`]. The factory makes the parts now, and again at each restart.
+    ///
+    /// # Errors
+    /// As [`Self::create_agent`], and those of the factory.
+    pub async fn create_agent_by(&self, factory: Arc<dyn AgentFactory>) -> Result<AgentId> {
+        let spec = factory.make().await?;
         let identity = spec.character.identity();
         let (id, name) = (identity.id(), spec.character.name.clone());
         if self.lock().contains_key(&id) {
             return Err(twice(&name));
-        }
-        for connector in &spec.connectors {
-            let ConnectorInfo { source, account, .. } = connector.info();
-            let own = spec.account_settings.get(&(source.clone(), account.clone()));
-            Policy::from_settings(own.map_or(&spec.settings, |own| &own.settings), source)?;
         }
         let agent = Arc::new(assemble(&self.options, spec).await?);
         match self.lock().entry(id) {
             // Made by another call while this one was stored.
             MapEntry::Occupied(_) => Err(twice(&name)),
             MapEntry::Vacant(free) => {
-                free.insert(Entry { name, agent, state: Lifecycle::Created });
+                free.insert(Entry::new(name, factory, agent));
                 Ok(id)
             }
         }
     }
 }
 
-async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
-    let limits = Limits::from_settings(&spec.settings)?;
-    let owners = config::owners(&spec.settings)?;
-    let beside = Beside {
-        store: Arc::clone(&options.store) as _,
-        embedding: spec.models.embedding.clone(),
-        policy: Arc::new(Policy::from_settings(&spec.settings, &agent_room::SOURCE)?),
-    };
+/// Assembles an agent, and stores it.
+pub(super) async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
+    check_policies(&spec.connectors, &spec.settings, &spec.account_settings)?;
+    let profile = Profile::new(&spec.character, spec.settings, spec.account_settings)?;
+    let beside =
+        Beside { store: Arc::clone(&options.store) as _, embedding: spec.models.embedding.clone() };
     let identity = spec.character.identity();
     let (cache_store, id) = (Arc::clone(&options.store), identity.id());
     let cache = |plugin: &str| PluginCache::new(Arc::clone(&cache_store) as _, id, plugin);
     let registry = Arc::new(Registry::load(spec.plugins, cache)?);
     let services = Services::new(registry.services.iter().cloned());
-    let shared = Shared::load(options, spec.character, spec.settings, &spec.connectors).await?;
-    let Shared { store, clock, .. } = &shared;
-    let outbox = shared.outbox(&limits);
+    let shared = Shared::load(options, &spec.character, profile, &spec.connectors).await?;
+    let Shared { store, clock, profile, .. } = &shared;
+    let outbox = shared.outbox();
     let outbound: Arc<dyn Outbound> = Arc::new(ThroughOutbox(Arc::downgrade(&outbox)));
-    let budget =
-        Budget::new(identity, owners, Arc::clone(store), Arc::clone(clock), Arc::clone(&outbound));
+    let budget = Budget::new(
+        identity,
+        profile.clone(),
+        Arc::clone(store),
+        Arc::clone(clock),
+        Arc::clone(&outbound),
+    );
     let plugins = PluginParts {
         store: Arc::clone(store) as _,
         cache: cache(""),
@@ -83,28 +96,28 @@ async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
         outbound: Arc::clone(&outbound),
     };
     let in_flight = InFlight::default();
-    let engine = Arc::new(Engine {
-        policies: Policies::new(shared.view.settings.clone(), spec.account_settings),
-        limits,
+    let engine = Arc::new(Engine::new(EngineParts {
+        current: profile.clone(),
         budget: Arc::clone(&budget),
         thinking: Thinking::new(spec.models, registry, plugins, Arc::clone(store)),
         outbox: Arc::clone(&outbox),
         claims: Claims::new(Arc::clone(&shared.ownership), in_flight.clone()),
         background: Background::new(shared.tasks.clone(), shared.stop.clone(), shared.halt.clone()),
-        state: EngineState::new(model_notice(&shared.view.settings)),
-        view: Arc::clone(&shared.view),
         store: Arc::clone(store),
         clock: Arc::clone(clock),
         events: shared.events.clone(),
         directory: Arc::clone(&shared.directory),
-    });
+    }));
     let windows = Arc::clone(&engine.thinking.windows);
     let failures = Arc::clone(&engine.state.failures);
     let inbox = shared.inbox(engine, &outbox, in_flight);
     let intake = Arc::new(shared.intake(&inbox, &outbox));
-    let Shared { view, clock, events, directory, ownership, tasks, stop, halt, .. } = shared;
+    let Shared {
+        identity, profile, clock, events, directory, ownership, tasks, stop, halt, ..
+    } = shared;
     Ok(Agent {
-        view,
+        identity,
+        profile,
         clock,
         events,
         connectors: spec.connectors,
@@ -127,14 +140,25 @@ async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
     })
 }
 
-/// What a Room reads when no model answers; none if the setting is `none`.
-fn model_notice(settings: &Settings) -> Option<String> {
-    settings.text(&MODEL_NOTICE).filter(|text| !text.trim().eq_ignore_ascii_case("none"))
+/// Reads the policy of each connector's account once, so that a setting that cannot be read is
+/// refused before the agent is stored.
+pub(super) fn check_policies(
+    connectors: &[Arc<dyn Connector>],
+    settings: &Settings,
+    accounts: &HashMap<(Source, Account), AccountSettings>,
+) -> Result<()> {
+    for connector in connectors {
+        let ConnectorInfo { source, account, .. } = connector.info();
+        let own = accounts.get(&(source.clone(), account.clone()));
+        Policy::from_settings(own.map_or(settings, |own| &own.settings), source)?;
+    }
+    Ok(())
 }
 
 /// What intake, inbox, engine and outbox of an agent share.
 struct Shared {
-    view: Arc<AgentView>,
+    identity: AgentIdentity,
+    profile: CurrentProfile,
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     events: EventBus,
@@ -150,21 +174,19 @@ impl Shared {
     /// Stores the agent, and reads which people and places it knows.
     async fn load(
         options: &RuntimeOptions,
-        character: Character,
-        settings: Settings,
+        character: &Character,
+        profile: Profile,
         connectors: &[Arc<dyn Connector>],
     ) -> Result<Self> {
         let (store, clock) = (&options.store, &options.clock);
-        let zone = Arc::new(Zone::from_settings(&settings)?);
         let identity = character.identity();
-        store.save_agent(identity.id(), &character).await?;
+        store.save_agent(identity.id(), character).await?;
         agent_room::remember(&**store, &identity, &character.name).await?;
         let directory =
             Directory::load(&**store, identity.clone(), connectors, clock.now()).await?;
-        // Stored as it is written, shown as it is meant.
-        let character = Arc::new(character.filled());
         Ok(Self {
-            view: Arc::new(AgentView { identity, character, settings, zone }),
+            identity,
+            profile: CurrentProfile::new(profile),
             store: Arc::clone(store),
             clock: Arc::clone(clock),
             events: options.events.clone(),
@@ -177,16 +199,15 @@ impl Shared {
         })
     }
 
-    fn outbox(&self, limits: &Limits) -> Arc<Outbox> {
+    fn outbox(&self) -> Arc<Outbox> {
         Outbox::new(OutboxParts {
-            view: Arc::clone(&self.view),
+            identity: self.identity.clone(),
+            profile: self.profile.clone(),
             store: Arc::clone(&self.store),
             clock: Arc::clone(&self.clock),
             events: self.events.clone(),
             directory: Arc::clone(&self.directory),
             ownership: Arc::clone(&self.ownership),
-            answer_ttl: limits.answer_ttl,
-            resend_unsure: limits.resend_unsure,
             tasks: self.tasks.clone(),
             halt: self.halt.clone(),
         })
@@ -199,7 +220,7 @@ impl Shared {
         in_flight: InFlight<MemoryId>,
     ) -> Arc<Inbox> {
         Inbox::new(InboxParts {
-            agent: self.view.identity.id(),
+            agent: self.identity.id(),
             store: Arc::clone(&self.store),
             clock: Arc::clone(&self.clock),
             directory: Arc::clone(&self.directory),
@@ -216,7 +237,7 @@ impl Shared {
 
     fn intake(&self, inbox: &Arc<Inbox>, outbox: &Arc<Outbox>) -> Intake {
         Intake {
-            agent: self.view.identity.id(),
+            agent: self.identity.id(),
             store: Arc::clone(&self.store),
             clock: Arc::clone(&self.clock),
             events: self.events.clone(),

@@ -15,7 +15,7 @@ impl Agent {
                 .routes
                 .any(&info.source, &info.account)
                 .and_then(|route| route.handler.handle()),
-            suffix: self.inbox.policies().suffix(&info.source, &info.account),
+            suffix: self.profile.get().policies.suffix(&info.source, &info.account),
             info: info.clone(),
         };
         logged_in.map(|connector| known(connector.info())).collect()
@@ -44,7 +44,7 @@ impl Agent {
     /// The account that a connector without a login stands for, where another process has the
     /// login.
     pub(super) fn account_of(&self, info: &ConnectorInfo) -> Option<ConnectorInfo> {
-        let suffix = self.inbox.policies().suffix(&info.source, &info.account);
+        let suffix = self.profile.get().policies.suffix(&info.source, &info.account);
         self.company.logged_in(&info.source, &suffix)
     }
 
@@ -62,7 +62,7 @@ impl Agent {
             }
         };
         if let Some(settings) = settings {
-            self.inbox.policies().learn(source, name, settings);
+            self.profile.get().policies.learn(source, name, settings);
         }
         self.outbox.routes.encode_without_login(&account.info, handler);
         self.ownership.lease_also(source);

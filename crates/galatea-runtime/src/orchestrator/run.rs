@@ -7,32 +7,49 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    agent::Agent,
+    create::{assemble, check_policies},
+    spec::{AgentChange, AgentFactory},
     state::{Keeping, Lifecycle, Orchestrator, unknown},
     supervise,
 };
 use crate::{
+    agent_room,
     ownership::{Keeper, LeaseGuard, SharedAgent},
+    profile::Profile,
     retention,
 };
 
 /// How long evaluators and the last settlements may take after turns and sends have ended.
 const LAST: Duration = Duration::from_secs(2);
 
+/// How long the parts of an agent may take to be made anew.
+const MAKING: Duration = Duration::from_secs(30);
+
 impl Orchestrator {
     /// Starts an agent's connectors and services. Starting a running one does nothing.
     ///
     /// # Errors
-    /// `NotFound` for an unknown id, `Conflict` for one that was stopped.
+    /// `NotFound` for an unknown id, `Conflict` for one that was stopped: [`Self::restart_agent`]
+    /// makes it anew.
     pub fn start_agent(&self, id: AgentId) -> Result<()> {
         let mut agents = self.lock();
         let entry = agents.get_mut(&id).ok_or_else(|| unknown(id))?;
         match entry.state {
             Lifecycle::Created => {}
             Lifecycle::Running => return Ok(()),
-            Lifecycle::Stopped => {
-                return Err(Error::new(ErrorKind::Conflict, "the agent was stopped for good")
+            Lifecycle::Starting | Lifecycle::Stopping => {
+                return Err(Error::new(
+                    ErrorKind::Conflict,
+                    "the agent is being restarted or stopped",
+                )
+                .with("agent", id)
+                .with_fix("wait until that has ended"));
+            }
+            Lifecycle::Stopped | Lifecycle::Failed(_) => {
+                return Err(Error::new(ErrorKind::Conflict, "the agent was stopped")
                     .with("agent", id)
-                    .with_fix("remove it and create it again"));
+                    .with_fix("restart it: its parts are made anew"));
             }
         }
         let agent = &entry.agent;
@@ -57,6 +74,7 @@ impl Orchestrator {
             supervise::services(agent, &LeaseGuard::always());
         } else if self.role().answers() {
             agent.connections.spawn(Arc::clone(&agent.inbox).watch());
+            agent.connections.spawn(Arc::clone(&agent.inbox).watch_edits());
         }
         if self.options.cluster.is_none() || self.role().answers() {
             agent.connections.spawn(retention::run(
@@ -76,30 +94,31 @@ impl Orchestrator {
         Ok(())
     }
 
-    /// Stops an agent for good: intake ends first, then turns and sends get until `within` to
-    /// finish. What is not finished is in the store and goes on at the next start. True when
-    /// everything ended in time.
+    /// Stops an agent: intake ends first, then turns and sends get until `within` to finish. What is
+    /// not finished is in the store and goes on at the next start. True when everything ended in
+    /// time. [`Self::restart_agent`] starts it again.
     ///
     /// # Errors
     /// `NotFound` for an unknown id.
     pub async fn stop_agent(&self, id: AgentId, within: Duration) -> Result<bool> {
-        let (agent, running) = {
+        let _alone = self.alone(id).await?;
+        self.drain(id, within).await
+    }
+
+    /// Stops the agent, if it runs.
+    async fn drain(&self, id: AgentId, within: Duration) -> Result<bool> {
+        let agent = {
             let mut agents = self.lock();
             let entry = agents.get_mut(&id).ok_or_else(|| unknown(id))?;
-            let before = entry.state;
-            if before == Lifecycle::Running {
-                entry.state = Lifecycle::Stopped;
+            if entry.state != Lifecycle::Running {
+                return Ok(true);
             }
-            (Arc::clone(&entry.agent), before == Lifecycle::Running)
+            entry.state = Lifecycle::Stopping;
+            Arc::clone(&entry.agent)
         };
-        if !running {
-            return Ok(true);
-        }
         agent.ownership.hand_over();
         agent.stop.cancel();
-        if let Some(keeping) = &*self.keeper.lock() {
-            keeping.nudge.notify_one();
-        }
+        self.nudge();
         agent.connections.close();
         let drained = async {
             agent.connections.wait().await;
@@ -112,8 +131,103 @@ impl Orchestrator {
         // Outcomes of sends are stored even when the rest ran out of time.
         let _ = tokio::time::timeout(LAST, agent.outbox.flush()).await;
         let _ = tokio::time::timeout(LAST, agent.budget.flush()).await;
+        self.set(id, Lifecycle::Stopped);
         agent.events.publish(Event::AgentStopped { agent: id });
         Ok(ended)
+    }
+
+    fn set(&self, id: AgentId, state: Lifecycle) {
+        if let Some(entry) = self.lock().get_mut(&id) {
+            entry.state = state;
+        }
+    }
+
+    /// Stops an agent as [`Self::stop_agent`] does, makes its parts anew, and starts it. Other agents
+    /// go on meanwhile.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown id; `Timeout` if its parts are not made within half a minute; those
+    /// of the factory. The agent is [`AgentState::Failed`](super::AgentState::Failed) then, and may
+    /// be restarted.
+    pub async fn restart_agent(&self, id: AgentId, within: Duration) -> Result<()> {
+        let _alone = self.alone(id).await?;
+        self.drain(id, within).await?;
+        let factory = {
+            let mut agents = self.lock();
+            let entry = agents.get_mut(&id).ok_or_else(|| unknown(id))?;
+            entry.state = Lifecycle::Starting;
+            Arc::clone(&entry.factory)
+        };
+        let made = tokio::time::timeout(MAKING, self.remake(id, &*factory));
+        let made = self.closing.run_until_cancelled(made).await.map(|made| {
+            made.unwrap_or_else(|_| {
+                Err(Error::new(ErrorKind::Timeout, "the agent's parts were not made in time"))
+            })
+        });
+        match made {
+            Some(Ok((name, agent))) => {
+                if let Some(entry) = self.lock().get_mut(&id) {
+                    (entry.name, entry.agent) = (name, Arc::new(agent));
+                    entry.state = Lifecycle::Created;
+                }
+                self.start_agent(id)?;
+                self.nudge();
+                Ok(())
+            }
+            Some(Err(error)) => {
+                self.set(id, Lifecycle::Failed(error.to_string()));
+                Err(error.with("agent", id))
+            }
+            None => {
+                self.set(id, Lifecycle::Stopped);
+                Err(Error::new(ErrorKind::Conflict, "all agents are stopping").with("agent", id))
+            }
+        }
+    }
+
+    async fn remake(&self, id: AgentId, factory: &dyn AgentFactory) -> Result<(String, Agent)> {
+        let spec = factory.make().await?;
+        if spec.character.identity().id() != id {
+            return Err(another_id());
+        }
+        let name = spec.character.name.clone();
+        Ok((name, assemble(&self.options, spec).await?))
+    }
+
+    /// Changes the character and the settings of an agent. Each turn reads them once: those that
+    /// have begun end as they began, and the next ones see the change.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown id, `Conflict` for a character with another id, `Invalid` with the
+    /// place of a setting that cannot be read. Nothing has changed then.
+    pub async fn update_agent(&self, id: AgentId, change: AgentChange) -> Result<()> {
+        let _alone = self.alone(id).await?;
+        let (agent, factory) = {
+            let agents = self.lock();
+            let entry = agents.get(&id).ok_or_else(|| unknown(id))?;
+            (Arc::clone(&entry.agent), entry.factory.changed(&change))
+        };
+        let AgentChange { character, settings, account_settings } = change;
+        if character.identity() != agent.identity {
+            return Err(another_id().with("agent", id));
+        }
+        check_policies(&agent.connectors, &settings, &account_settings)?;
+        let before = agent.profile.get();
+        let profile = Profile::new(&character, settings, account_settings)?;
+        profile.policies.adopt(&before.policies);
+        let store = &self.options.store;
+        store.save_agent(id, &character).await?;
+        agent_room::remember(&**store, &agent.identity, &character.name).await?;
+        agent.profile.replace(profile);
+        // An account that became known since.
+        agent.profile.get().policies.adopt(&before.policies);
+        if let Some(entry) = self.lock().get_mut(&id) {
+            entry.name = character.name;
+            if let Some(factory) = factory {
+                entry.factory = factory;
+            }
+        }
+        Ok(())
     }
 
     /// Stops an agent and forgets it; what is stored stays.
@@ -121,7 +235,8 @@ impl Orchestrator {
     /// # Errors
     /// `NotFound` for an unknown id.
     pub async fn remove_agent(&self, id: AgentId) -> Result<()> {
-        self.stop_agent(id, LAST).await?;
+        let _alone = self.alone(id).await?;
+        self.drain(id, LAST).await?;
         self.lock().remove(&id);
         Ok(())
     }
@@ -157,6 +272,7 @@ impl Orchestrator {
     /// Stops every agent, side by side, and gives what this process had to others. True when
     /// everything ended in time.
     pub async fn stop(&self, within: Duration) -> bool {
+        self.closing.cancel();
         let ids: Vec<AgentId> = self.lock().keys().copied().collect();
         let ended =
             futures::future::join_all(ids.into_iter().map(|id| self.stop_agent(id, within))).await;
@@ -167,4 +283,9 @@ impl Orchestrator {
         }
         ended.into_iter().all(|outcome| outcome.unwrap_or(true))
     }
+}
+
+fn another_id() -> Error {
+    Error::new(ErrorKind::Conflict, "the character has another id than the agent")
+        .with_fix("keep its `id`, or its name if it has none; another id is another agent")
 }

@@ -8,11 +8,11 @@ use crate::ownership::{LeaseGuard, Ownership, RoomPartition, SharedAgent};
 
 impl SharedAgent for Agent {
     fn id(&self) -> AgentId {
-        self.view.identity.id()
+        self.identity.id()
     }
 
-    fn name(&self) -> &str {
-        &self.view.character.name
+    fn name(&self) -> String {
+        self.profile.get().view.character.name.clone()
     }
 
     fn ownership(&self) -> &Ownership {

@@ -1,5 +1,6 @@
-//! Agents are made of these.
+//! The parts of an agent, and what makes them.
 
+use async_trait::async_trait;
 use galatea_core::{
     Account, Character, Clock, Connector, EventBus, KnownAccount, Models, Plugin, Result,
     SendHandler, Settings, Source, Store,
@@ -23,7 +24,50 @@ pub struct RuntimeOptions {
     pub cluster: Option<ClusterOptions>,
 }
 
-/// What one agent is made of.
+/// Makes the parts of an agent anew for each of its starts.
+#[async_trait]
+pub trait AgentFactory: Send + Sync {
+    /// The parts, made from the settings of now. The character has the same id each time.
+    ///
+    /// # Errors
+    /// `Invalid` for settings that cannot be read, and any failure that keeps the agent from being
+    /// made. The agent is then [`AgentState::Failed`](super::AgentState::Failed).
+    async fn make(&self) -> Result<AgentSpec>;
+
+    /// The factory that takes this one's place once the agent has changed. None if this one makes
+    /// the changed agent by itself.
+    fn changed(&self, _change: &AgentChange) -> Option<Arc<dyn AgentFactory>> {
+        None
+    }
+}
+
+/// The same parts each time. A restart runs the same connectors and plugins again.
+#[async_trait]
+impl AgentFactory for AgentSpec {
+    async fn make(&self) -> Result<AgentSpec> {
+        Ok(self.clone())
+    }
+
+    fn changed(&self, change: &AgentChange) -> Option<Arc<dyn AgentFactory>> {
+        let AgentChange { character, settings, account_settings } = change.clone();
+        Some(Arc::new(Self { character, settings, account_settings, ..self.clone() }))
+    }
+}
+
+/// The parts of an agent that may change while it runs. Each turn reads them once, so a change
+/// applies from the next turn on; a service sees it when it is started again.
+#[derive(Clone)]
+pub struct AgentChange {
+    /// The persona, with the same id as before.
+    pub character: Character,
+    /// The settings of the agent.
+    pub settings: Settings,
+    /// Settings of those accounts that have some of their own.
+    pub account_settings: HashMap<(Source, Account), AccountSettings>,
+}
+
+/// The parts of one agent.
+#[derive(Clone)]
 pub struct AgentSpec {
     /// The persona, from which the agent's id is derived.
     pub character: Character,

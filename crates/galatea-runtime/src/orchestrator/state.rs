@@ -3,10 +3,13 @@
 use galatea_core::{AgentId, ConnectorInfo, Error, Result, store::ProcessRole};
 use parking_lot::{Mutex, MutexGuard};
 use std::{collections::BTreeMap, sync::Arc};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
-use super::{agent::Agent, spec::RuntimeOptions};
+use super::{
+    agent::Agent,
+    spec::{AgentFactory, RuntimeOptions},
+};
 use crate::ownership;
 
 /// Many agents in one process.
@@ -14,21 +17,42 @@ pub struct Orchestrator {
     pub(super) options: RuntimeOptions,
     pub(super) agents: Mutex<BTreeMap<AgentId, Entry>>,
     pub(super) keeper: Mutex<Option<Keeping>>,
+    /// Ends restarts that are under way when all agents stop.
+    pub(super) closing: CancellationToken,
 }
 
 /// One agent, and how far its start or stop has come.
 pub(super) struct Entry {
     pub(super) name: String,
+    /// Makes its parts anew for a restart.
+    pub(super) factory: Arc<dyn AgentFactory>,
     pub(super) agent: Arc<Agent>,
     pub(super) state: Lifecycle,
+    /// Held while the agent is stopped, restarted, changed or removed: one at a time.
+    pub(super) changing: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// An agent is started once and stopped once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+impl Entry {
+    /// An agent that was not started yet.
+    pub(super) fn new(name: String, factory: Arc<dyn AgentFactory>, agent: Arc<Agent>) -> Self {
+        Self { name, factory, agent, state: Lifecycle::Created, changing: Arc::default() }
+    }
+}
+
+/// How far the start or stop of an agent has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Lifecycle {
+    /// Assembled, and not started.
     Created,
+    /// Its parts are made anew.
+    Starting,
     Running,
+    /// What is under way is finished.
+    Stopping,
+    /// Nothing of it runs. A restart makes it anew.
     Stopped,
+    /// Its parts could not be made anew.
+    Failed(String),
 }
 
 /// The keeper of this process's leases, at work.
@@ -46,7 +70,12 @@ impl Orchestrator {
     /// `Invalid` for a role that leaves work to others, with a store that has one process.
     pub fn new(mut options: RuntimeOptions) -> Result<Arc<Self>> {
         options.cluster = ownership::shared(&options.store, options.cluster)?;
-        Ok(Arc::new(Self { options, agents: Mutex::default(), keeper: Mutex::default() }))
+        Ok(Arc::new(Self {
+            options,
+            agents: Mutex::default(),
+            keeper: Mutex::default(),
+            closing: CancellationToken::new(),
+        }))
     }
 
     pub(super) fn role(&self) -> ProcessRole {
@@ -56,6 +85,26 @@ impl Orchestrator {
     /// This machine's own accounts, such as its terminal, need a process that connects and answers.
     pub(super) fn leaves_out(&self, agent: &Agent, info: &ConnectorInfo) -> bool {
         self.role() != ProcessRole::All && !agent.ownership.is_leased(&info.source)
+    }
+
+    /// Waits until nobody else stops, restarts, changes or removes the agent.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown id.
+    pub(super) async fn alone(&self, id: AgentId) -> Result<OwnedMutexGuard<()>> {
+        let changing = self
+            .lock()
+            .get(&id)
+            .map(|entry| Arc::clone(&entry.changing))
+            .ok_or_else(|| unknown(id))?;
+        Ok(changing.lock_owned().await)
+    }
+
+    /// Wakes the keeper of leases: this process has something to release or to announce.
+    pub(super) fn nudge(&self) {
+        if let Some(keeping) = &*self.keeper.lock() {
+            keeping.nudge.notify_one();
+        }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, BTreeMap<AgentId, Entry>> {

@@ -81,7 +81,7 @@ async fn connected(agent: &Arc<Agent>, connector: &Arc<dyn Connector>, stop: &Ca
     let intake: Arc<dyn GatewayBackend> = Arc::clone(&agent.intake) as _;
     let gateway = Gateway::new(
         info.clone(),
-        agent.view.identity.clone(),
+        agent.identity.clone(),
         Arc::clone(&intake),
         Arc::clone(&agent.clock),
     );
@@ -132,16 +132,16 @@ async fn service(agent: Arc<Agent>, service: Arc<dyn Service>, lease: LeaseGuard
     };
     let report = |ended: &Ended| match ended {
         Ended::Again { error, delay } => {
-            tracing::warn!(agent = %agent.view.identity.id(), service = name, code = error.code(), error = %error.report(), seconds = delay.as_secs_f32(), "a service ended; restarting it after the pause");
+            tracing::warn!(agent = %agent.identity.id(), service = name, code = error.code(), error = %error.report(), seconds = delay.as_secs_f32(), "a service ended; restarting it after the pause");
         }
         Ended::Parked(error) => {
-            tracing::error!(agent = %agent.view.identity.id(), service = name, code = error.code(), error = %error.report(), fix = error.fix(), retried = is_repaired_elsewhere(error.kind()), "a service is parked until a person repairs the cause");
+            tracing::error!(agent = %agent.identity.id(), service = name, code = error.code(), error = %error.report(), fix = error.fix(), retried = is_repaired_elsewhere(error.kind()), "a service is parked until a person repairs the cause");
         }
     };
     let run = |stop| Arc::clone(&service).run(agent.service_context(name), stop);
     tokio::select! {
         () = keep(&agent, &stop, run, report) => {}
-        () = closed => tracing::warn!(agent = %agent.view.identity.id(), service = name, seconds = GRACE.as_secs(), "a service did not end in time after its lease was lost; dropping it"),
+        () = closed => tracing::warn!(agent = %agent.identity.id(), service = name, seconds = GRACE.as_secs(), "a service did not end in time after its lease was lost; dropping it"),
     }
 }
 
@@ -236,7 +236,7 @@ fn label(source: &Source, account: &Account) -> String {
 
 /// Says that an agent started or stopped.
 pub(super) fn announce(agent: &Agent, event: impl Fn(galatea_core::AgentId) -> Event) {
-    agent.events.publish(event(agent.view.identity.id()));
+    agent.events.publish(event(agent.identity.id()));
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use galatea_core::{
 };
 use std::sync::Arc;
 
-use super::state::{Entry, Orchestrator, unknown};
+use super::state::{Entry, Lifecycle, Orchestrator, unknown};
 use crate::{
     outbox::LongWait,
     turn::{Failing, Shortened},
@@ -53,7 +53,51 @@ pub struct SharedWork {
     pub known: Vec<Partition>,
 }
 
+/// How far the start or stop of an agent has come, and whether it works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum AgentState {
+    /// Assembled, and not started.
+    Created,
+    /// Its parts are made anew for a restart.
+    Starting,
+    /// Its connectors and services run.
+    Running,
+    /// It runs, and at least one of its connectors does not work as it should.
+    Degraded,
+    /// It finishes what is under way.
+    Stopping,
+    /// Nothing of it runs.
+    Stopped,
+    /// Its parts could not be made anew; [`AgentInfo::failure`] says why.
+    Failed,
+}
+
+/// One agent of this process.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentInfo {
+    /// Its id.
+    pub id: AgentId,
+    /// The name of its character.
+    pub name: String,
+    /// How far its start or stop has come.
+    pub state: AgentState,
+    /// Why its last restart failed.
+    pub failure: Option<String>,
+}
+
 impl Orchestrator {
+    /// Every agent, with how far its start or stop has come.
+    pub fn infos(&self) -> Vec<AgentInfo> {
+        self.lock().iter().map(|(id, entry)| info(*id, entry)).collect()
+    }
+
+    /// One agent, with how far its start or stop has come; none for an unknown id.
+    pub fn info(&self, id: AgentId) -> Option<AgentInfo> {
+        self.lock().get(&id).map(|entry| info(id, entry))
+    }
+
     /// The models whose prompts are shortened because of refusals, each with its agent's name.
     pub fn shortened(&self) -> Vec<(String, Shortened)> {
         let now = self.options.clock.now();
@@ -207,4 +251,28 @@ impl Orchestrator {
             .ok_or_else(|| unknown(id))?;
         outbound.send_message_to_target(address, outgoing).await
     }
+}
+
+fn info(id: AgentId, entry: &Entry) -> AgentInfo {
+    let mut failure = None;
+    let state = match &entry.state {
+        Lifecycle::Created => AgentState::Created,
+        Lifecycle::Starting => AgentState::Starting,
+        Lifecycle::Running if is_degraded(entry) => AgentState::Degraded,
+        Lifecycle::Running => AgentState::Running,
+        Lifecycle::Stopping => AgentState::Stopping,
+        Lifecycle::Stopped => AgentState::Stopped,
+        Lifecycle::Failed(why) => {
+            failure = Some(why.clone());
+            AgentState::Failed
+        }
+    };
+    AgentInfo { id, name: entry.name.clone(), state, failure }
+}
+
+fn is_degraded(entry: &Entry) -> bool {
+    entry.agent.connectors.iter().map(|connector| connector.info()).any(|info| {
+        let health = entry.agent.intake.health(&info.source, &info.account);
+        matches!(health, Health::Degraded { .. } | Health::Retrying { .. } | Health::Down { .. })
+    })
 }

@@ -9,11 +9,7 @@ fn pause_key(route: &Route) -> String {
 
 /// Restores an account's rate-limit pause after a restart.
 pub(super) async fn restore_pauses(outbox: &Outbox, route: &Route) {
-    match outbox
-        .store
-        .cached(outbox.view.identity.id(), &pause_key(route), outbox.clock.now())
-        .await
-    {
+    match outbox.store.cached(outbox.identity.id(), &pause_key(route), outbox.clock.now()).await {
         Ok(kept) => {
             if let Some(pauses) = kept.and_then(|value| serde_json::from_value(value).ok()) {
                 tracing::info!(source = %route.info.source, account = %route.info.account, "a rate-limit pause of this account still holds");
@@ -31,12 +27,7 @@ pub(super) async fn keep_pauses(outbox: &Outbox, route: &Route) {
     let Some((pauses, until)) = route.stack.gate().to_keep() else { return };
     let kept = outbox
         .store
-        .cache(
-            outbox.view.identity.id(),
-            &pause_key(route),
-            &serde_json::json!(pauses),
-            Some(until),
-        )
+        .cache(outbox.identity.id(), &pause_key(route), &serde_json::json!(pauses), Some(until))
         .await;
     if let Err(error) = kept {
         tracing::warn!(source = %route.info.source, account = %route.info.account, error = %error.report(), "failed to store the rate-limit pause of an account; a restart forgets it");

@@ -93,7 +93,7 @@ impl Outbox {
 
     /// Rows of an account that are not in flight, the oldest first.
     async fn unsettled(&self, route: &Route, limit: u32) -> Result<Vec<OutboxItem>> {
-        let (agent, info) = (self.view.identity.id(), &route.info);
+        let (agent, info) = (self.identity.id(), &route.info);
         let in_flight = self.in_flight.snapshot();
         self.store.unsettled(agent, &info.source, &info.account, &in_flight, limit).await
     }

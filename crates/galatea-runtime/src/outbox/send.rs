@@ -89,7 +89,7 @@ impl<'a> Sending<'a> {
         Self {
             outbox,
             route,
-            rules: Rules { resend_unsure: outbox.resend_unsure },
+            rules: Rules { resend_unsure: outbox.profile.get().limits.resend_unsure },
             intent: SendIntent::committed(&job),
             job,
             heard: outbox.clock.now(),

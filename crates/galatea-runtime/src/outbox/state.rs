@@ -1,7 +1,7 @@
 //! The outbox of one agent: its parts.
 
 use galatea_core::{
-    Account, AgentView, Clock, DeliveryId, EventBus, Hint, RoomId, Source, Store, Timestamp,
+    Account, AgentIdentity, Clock, DeliveryId, EventBus, Hint, RoomId, Source, Store, Timestamp,
 };
 use std::{
     sync::{Arc, Weak},
@@ -15,20 +15,23 @@ use super::{
     settle::{Settler, settler},
     stack::Worlds,
 };
-use crate::{directory::Directory, in_flight::InFlight, lanes::Lanes, ownership::Ownership};
+use crate::{
+    directory::Directory, in_flight::InFlight, lanes::Lanes, ownership::Ownership,
+    profile::CurrentProfile,
+};
 
 /// The outbox of one agent.
 pub(crate) struct Outbox {
     /// Route to each account.
     pub(crate) routes: Routes,
-    pub(super) view: Arc<AgentView>,
+    pub(super) identity: AgentIdentity,
+    /// The agent's character and limits.
+    pub(super) profile: CurrentProfile,
     pub(super) store: Arc<dyn Store>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) events: EventBus,
     pub(super) directory: Arc<Directory>,
     pub(super) ownership: Arc<Ownership>,
-    pub(super) answer_ttl: Duration,
-    pub(super) resend_unsure: bool,
     pub(super) in_flight: InFlight<DeliveryId>,
     pub(super) settler: Settler,
     pub(super) lanes: Lanes<RoomId, Job>,
@@ -36,17 +39,14 @@ pub(crate) struct Outbox {
 
 /// The parts that an outbox is given.
 pub(crate) struct OutboxParts {
-    pub(crate) view: Arc<AgentView>,
+    pub(crate) identity: AgentIdentity,
+    pub(crate) profile: CurrentProfile,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) events: EventBus,
     pub(crate) directory: Arc<Directory>,
     /// Accounts that this process sends through.
     pub(crate) ownership: Arc<Ownership>,
-    /// Time that an answer may wait before it expires.
-    pub(crate) answer_ttl: Duration,
-    /// A send of unknown outcome is repeated when the platform cannot tell.
-    pub(crate) resend_unsure: bool,
     /// Lanes are among these tasks; the agent's end waits for them.
     pub(crate) tasks: TaskTracker,
     /// Ends sends where they are, when stopping took too long. The store knows how to go on.
@@ -84,14 +84,13 @@ impl Outbox {
             });
             Self {
                 routes: Routes::new(Arc::clone(&parts.clock), parts.events.clone(), worlds),
-                view: parts.view,
+                identity: parts.identity,
+                profile: parts.profile,
                 store: parts.store,
                 clock: parts.clock,
                 events: parts.events,
                 directory: parts.directory,
                 ownership: parts.ownership,
-                answer_ttl: parts.answer_ttl,
-                resend_unsure: parts.resend_unsure,
                 in_flight: InFlight::default(),
                 settler,
                 lanes,
@@ -134,15 +133,15 @@ pub struct LongWait {
 impl Outbox {
     /// Time that an answer may wait.
     pub(crate) fn answer_ttl(&self) -> Duration {
-        self.answer_ttl
+        self.profile.get().limits.answer_ttl
     }
 
     /// Accounts on which the platform asks to wait longer than an answer may.
     pub(crate) fn long_waits(&self) -> Vec<LongWait> {
-        let now = self.clock.now();
+        let (now, longest) = (self.clock.now(), self.answer_ttl());
         let of = |route: Arc<Route>| {
             let left = route.stack.gate().longest_wait(now)?;
-            (left > self.answer_ttl).then(|| LongWait {
+            (left > longest).then(|| LongWait {
                 source: route.info.source.clone(),
                 account: route.info.account.clone(),
                 until: now.plus(left),

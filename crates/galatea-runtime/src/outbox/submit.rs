@@ -56,7 +56,7 @@ impl Outbox {
         let id = DeliveryId::fresh();
         let delivery = Delivery {
             id,
-            agent: self.view.identity.id(),
+            agent: self.identity.id(),
             turn,
             part,
             address,
@@ -70,7 +70,7 @@ impl Outbox {
             delivery,
             memory,
             sending: false,
-            expires: Some(stamp.at.plus(self.answer_ttl)),
+            expires: Some(stamp.at.plus(self.answer_ttl())),
         }
     }
 
@@ -131,14 +131,14 @@ impl Outbox {
         content.source.get_or_insert_with(|| there.source.to_string());
         let mut metadata = serde_json::Map::new();
         metadata.insert("type".into(), json!("message"));
-        metadata.insert("entityName".into(), json!(self.view.character.name));
+        metadata.insert("entityName".into(), json!(self.profile.get().view.character.name));
         // Without its World it is found by its Room still.
         let info = self.directory.rooms.load(&*self.store, there.room).await.ok().flatten();
         Memory {
             id: MemoryId::fresh(),
             kind: MemoryKind::Messages,
-            agent_id: self.view.identity.id(),
-            entity_id: self.view.identity.entity(),
+            agent_id: self.identity.id(),
+            entity_id: self.identity.entity(),
             room_id: there.room,
             world_id: info.map(|info| info.room.world_id),
             content,
@@ -149,7 +149,7 @@ impl Outbox {
 
     /// The time of the newest message of a Room; none where there is none, or it cannot be read.
     async fn newest(&self, room: RoomId) -> Option<Timestamp> {
-        let agent = self.view.identity.id();
+        let agent = self.identity.id();
         let query = MemoryQuery::new(agent, 1).room(room).kind(MemoryKind::Messages);
         let found = self.store.shared_memories(&query).await.ok()?;
         found.first().map(|memory| memory.created_at)

@@ -42,7 +42,7 @@ impl Outbox {
         let back = GRACE.saturating_add(self.clock.ahead()).as_millis();
         let back = i64::try_from(back).unwrap_or(i64::MAX);
         let end = Timestamp(self.clock.now().0.saturating_sub(back));
-        for item in self.store.overdue(self.view.identity.id(), &served, end).await? {
+        for item in self.store.overdue(self.identity.id(), &served, end).await? {
             self.expire(item).await;
         }
         Ok(())

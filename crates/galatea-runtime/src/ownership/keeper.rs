@@ -254,7 +254,7 @@ impl Keeper {
         let mut membership = Membership { groups, ..self.options.membership() };
         for agent in agents {
             let about = membership.about.agents.entry(agent.id()).or_default();
-            agent.name().clone_into(&mut about.name);
+            about.name = agent.name();
             about.accounts = parts(&**agent);
             about.unserved = agent.unserved();
             about.logins_needed = agent.logins_needed();

@@ -9,7 +9,7 @@ use super::{LeaseGuard, Ownership, RoomPartition};
 pub(crate) trait SharedAgent: Send + Sync {
     fn id(&self) -> AgentId;
     /// Its name, for other processes and the log.
-    fn name(&self) -> &str;
+    fn name(&self) -> String;
     /// The part of its work that this process does.
     fn ownership(&self) -> &Ownership;
     /// The logins of this process that processes take turns with.

@@ -16,6 +16,7 @@ use crate::{
     in_flight::InFlight,
     outbox::Outbox,
     ownership::Ownership,
+    profile::{CurrentProfile, Profile},
     registry::Registry,
     turn::state::{
         beginning::Beginnings,
@@ -43,31 +44,51 @@ const SHUFFLE: Duration = Duration::from_millis(100);
 /// further one.
 const SUSPECT_PAUSE: Duration = Duration::from_millis(500);
 
-/// Turns stored messages into committed answers.
+/// Turns stored messages into committed answers. Clones share all but the profile: each turn has an
+/// engine of its own where the profile has changed ([`Self::current`]).
+#[derive(Clone)]
 pub(crate) struct Engine {
     /// The agent as plugin code sees it.
     pub(crate) view: Arc<AgentView>,
+    /// The profile that `view`, `policies` and `limits` are of.
+    pub(crate) profile: Arc<Profile>,
+    /// The profile that the next turn reads.
+    current: CurrentProfile,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) events: EventBus,
     /// Ids and known rows of people and places.
     pub(crate) directory: Arc<Directory>,
     /// Conditions for an answer, per account.
-    pub(crate) policies: Policies,
+    pub(crate) policies: Arc<Policies>,
     /// Times and sizes of turns.
     pub(crate) limits: Limits,
     /// Answers and money that people, Rooms and the agent may use.
     pub(crate) budget: Arc<Budget>,
     /// Models and plugins.
-    pub(crate) thinking: Thinking,
+    pub(crate) thinking: Arc<Thinking>,
     /// Takes committed answers to their platforms.
     pub(crate) outbox: Arc<Outbox>,
     /// Messages that this process answers.
-    pub(crate) claims: Claims,
+    pub(crate) claims: Arc<Claims>,
     /// Runner of work that outlives a turn.
-    pub(crate) background: Background,
+    pub(crate) background: Arc<Background>,
     /// Knowledge about Rooms; empty at first.
-    pub(crate) state: EngineState,
+    pub(crate) state: Arc<EngineState>,
+}
+
+/// The parts that an engine is given.
+pub(crate) struct EngineParts {
+    pub(crate) current: CurrentProfile,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) events: EventBus,
+    pub(crate) directory: Arc<Directory>,
+    pub(crate) budget: Arc<Budget>,
+    pub(crate) thinking: Thinking,
+    pub(crate) outbox: Arc<Outbox>,
+    pub(crate) claims: Claims,
+    pub(crate) background: Background,
 }
 
 /// Models and plugins, with which answers are made.
@@ -199,6 +220,44 @@ impl Background {
 }
 
 impl Engine {
+    /// Knows nothing about Rooms yet.
+    pub(crate) fn new(parts: EngineParts) -> Self {
+        let profile = parts.current.get();
+        Self {
+            view: Arc::clone(&profile.view),
+            policies: Arc::clone(&profile.policies),
+            limits: profile.limits,
+            profile,
+            current: parts.current,
+            store: parts.store,
+            clock: parts.clock,
+            events: parts.events,
+            directory: parts.directory,
+            budget: parts.budget,
+            thinking: Arc::new(parts.thinking),
+            outbox: parts.outbox,
+            claims: Arc::new(parts.claims),
+            background: Arc::new(parts.background),
+            state: Arc::new(EngineState::new()),
+        }
+    }
+
+    /// The engine with the profile of now. A turn takes it once, so that it has one character and
+    /// one set of limits from its beginning to its evaluators.
+    pub(crate) fn current(self: &Arc<Self>) -> Arc<Self> {
+        let profile = self.current.get();
+        if Arc::ptr_eq(&profile, &self.profile) {
+            return Arc::clone(self);
+        }
+        Arc::new(Self {
+            view: Arc::clone(&profile.view),
+            policies: Arc::clone(&profile.policies),
+            limits: profile.limits,
+            profile,
+            ..Self::clone(self)
+        })
+    }
+
     /// Waits until a message with several unfinished turns may have its next one. The process pauses
     /// once for a message, not again when it retries the turn. A stop ends the pause, and the turn runs
     /// in the time that the stop leaves.
@@ -235,11 +294,10 @@ pub(crate) struct EngineState {
 }
 
 impl EngineState {
-    /// Starts without knowledge. A Room reads `model_notice` when no model answers; without it, it
-    /// reads nothing.
-    pub(crate) fn new(model_notice: Option<String>) -> Self {
+    /// Starts without knowledge.
+    fn new() -> Self {
         Self {
-            notices: Notices::new(model_notice),
+            notices: Notices::new(),
             beginnings: Beginnings::new(),
             people: RoomPeopleCache::new(),
             hops: Hops::default(),

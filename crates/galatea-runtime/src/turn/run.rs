@@ -70,6 +70,11 @@ impl Engine {
         let Some(place) = TurnPlace::of(self, &first).await? else {
             return self.follow(taken).await;
         };
+        // Before anything that may end the process again, such as the gate.
+        if first.attempts >= ATTEMPTS {
+            give_up(self, first).await?;
+            return Ok(TurnEnd::Finished);
+        }
         let _alone = if first.attempts >= SUSPECT {
             Some(self.wait_for_suspect(&first).await)
         } else {
@@ -91,10 +96,6 @@ impl Engine {
             None => twin::leave_to_other(self, &place, &first, judge.evaluate(&first)).await?,
         };
         kill_point("gate");
-        if first.attempts >= ATTEMPTS {
-            give_up(self, first).await?;
-            return Ok(TurnEnd::Finished);
-        }
         let visit = visit(&self.budget, &place, &judge, &judged, &first).await?;
         let refused = refuse::refusal(self, lane, &place, &first, &judged, &visit).await?;
         if let Some(refused) = refused {

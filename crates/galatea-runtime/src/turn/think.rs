@@ -31,7 +31,10 @@ use crate::{
     ownership::LeaseGuard,
     plan::{Parsed, PlanFormat, RespondDecision},
     registry::Extension,
-    turn::{commit::outcome::Outcome, state::window::Windows},
+    turn::{
+        commit::outcome::Outcome,
+        state::{notices::Notices, window::Windows},
+    },
 };
 
 /// Result of thinking: the outcome, its reasons, and the context it was made in.
@@ -106,7 +109,7 @@ async fn answer(
     until: Timestamp,
     verdict: &mut Verdict,
 ) -> Result<(Outcome, State)> {
-    let Thinking { windows, registry, .. } = &engine.thinking;
+    let Thinking { windows, registry, .. } = &*engine.thinking;
     let deadline = engine.limits.provider;
     for middleware in &registry.middleware {
         if let Err(error) = middleware.before(&middleware.turn(bare), verdict).await {
@@ -350,12 +353,13 @@ fn failed(engine: &Engine, context: &TurnContext, mut verdict: Verdict, error: &
         engine.state.failures.failed(error);
     }
     let ours = command || matches!(error.code(), Some("GAL-TURN-PANIC" | "GAL-TURN-TIMEOUT"));
+    let configured = engine.profile.model_notice.as_deref();
     let outcome = notice(
         &engine.state.notices,
         engine.clock.now(),
         context,
         &mut verdict,
-        if ours { Some(BROKEN) } else { engine.state.notices.of_models(error) },
+        if ours { Some(BROKEN) } else { Notices::of_models(configured, error) },
     );
     (outcome, verdict, State::default())
 }

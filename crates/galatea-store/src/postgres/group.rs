@@ -1,17 +1,16 @@
 //! A group of changes as one call of `commit_group`: the rows of each kind together.
 
-use galatea_core::{AgentId, Error, ErrorKind, Result, RoomId};
-use sqlx::{Arguments, PgConnection, postgres::PgArguments, query_as, query_as_with};
+use galatea_core::{Error, ErrorKind, Result};
+use sqlx::{Arguments, PgConnection, postgres::PgArguments, query_as_with};
 use std::collections::HashSet;
 use uuid::Uuid;
 
 use crate::{
-    change::{Change, Changed, Write},
+    change::{Change, Write},
     error as common,
     rows::{
         CursorRow, DeliveryRow, FenceRow, FinishRow, MemoryRow, MessageRow, SettleRow, UsageSum,
     },
-    talk,
 };
 
 /// One round trip and, but for a transaction around it, one transaction.
@@ -41,23 +40,6 @@ pub(crate) fn joins(keys: &mut HashSet<Key>, change: &Change) -> bool {
         Write::Settle(row) => keys.insert((3, row.id)),
         Write::Other { .. } | Write::Required { .. } => false,
     })
-}
-
-/// The Rooms of stored messages that changes are about to change; none if they name no memories.
-pub(crate) async fn rooms(
-    connection: &mut PgConnection,
-    changes: impl Iterator<Item = &Change>,
-) -> Result<Option<HashSet<talk::Key>>, sqlx::Error> {
-    let mut rooms = None;
-    for change in changes {
-        let Changed::These(ids) = &change.changed else { continue };
-        let ids: Vec<Uuid> = ids.iter().map(|id| id.0).collect();
-        let found: Vec<(Uuid, Uuid)> =
-            query_as(talk::ROOMS.postgres).bind(ids).fetch_all(&mut *connection).await?;
-        let found = found.into_iter().map(|(agent, room)| (AgentId(agent), RoomId(room)));
-        rooms.get_or_insert_with(HashSet::new).extend(found);
-    }
-    Ok(rooms)
 }
 
 /// Where a row comes from: which change, which of its writes.

@@ -19,10 +19,7 @@ pub(crate) mod open;
 mod options;
 mod read;
 mod signs;
-mod sizes;
 pub(crate) mod statistics;
-mod tail;
-mod talks;
 mod writer;
 
 pub use open::ServerState;
@@ -38,10 +35,8 @@ use std::sync::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-use self::{
-    hints::Notices, signs::Signs, sizes::Sizes, statistics::Statistics, tail::Tail, writer::Order,
-};
-use crate::{change::Change, dialect::Statement, error as common, talk::Talks};
+use self::{hints::Notices, signs::Signs, statistics::Statistics, writer::Order};
+use crate::{change::Change, dialect::Statement, error as common};
 
 /// One PostgreSQL database.
 pub(crate) struct Postgres {
@@ -54,9 +49,6 @@ pub(crate) struct Postgres {
     statements: Arc<AtomicU64>,
     trouble: Arc<Mutex<Option<Error>>>,
     signs: Signs,
-    sizes: Sizes,
-    pub(crate) talks: Arc<Talks>,
-    tail: Tail,
 }
 
 impl Postgres {
@@ -65,9 +57,7 @@ impl Postgres {
         let (orders, receiver) = mpsc::channel(writer::WAITING);
         let statements = Arc::new(AtomicU64::new(0));
         let trouble = Arc::default();
-        let talks = Arc::new(Tail::talks());
         let writer = writer::Writer {
-            talks: Arc::clone(&talks),
             place: opened.place.clone(),
             connection: Some(opened.writer),
             orders: receiver,
@@ -88,9 +78,6 @@ impl Postgres {
             statements,
             trouble,
             signs: Signs::default(),
-            sizes: Sizes::default(),
-            talks,
-            tail: Tail::default(),
         })
     }
 
@@ -158,8 +145,6 @@ pub(crate) use self::{
     hints::NOTIFY,
     lease::{BEAT, CLAIM, CLOCK, KNOWN, LEASES, LEAVE, MEMBERS, PULSE, RELEASE, RENEW},
     limits::{PRUNE_LIMITS, SHARE_LIMITS},
-    nearest::{CHANGED, SIZE, THERE},
-    open::MIGRATIONS,
+    nearest::{CHANGED, THERE},
     open::{SESSION, database},
-    talks::TAIL,
 };

@@ -1,7 +1,6 @@
-//! What a search asks the server for that this process keeps in part: signs of vectors, and how many
-//! messages Rooms have.
+//! Signs of vectors, which this process keeps in part: what a search asks the server for.
 
-use galatea_core::{MemoryKind, Result, RoomId};
+use galatea_core::{MemoryKind, Result};
 use sqlx::FromRow;
 use std::{collections::HashSet, sync::Arc};
 use uuid::Uuid;
@@ -10,16 +9,7 @@ use super::{
     Postgres,
     signs::{Bits, Key, Place, Seen, largest},
 };
-use crate::dialect::{Dialects, Value, values};
-
-/// Messages counted of one Room: of more, words that are not rare are read from the newest only anyway.
-const COUNTED: u32 = 200_000;
-
-/// The messages of a Room ($1), at most $2.
-pub(crate) const SIZE: Dialects = Dialects {
-    sqlite: "",
-    postgres: "SELECT count(*) FROM (SELECT 1 FROM memories m WHERE m.room_id = $1 AND m.type = 'messages' LIMIT $2) counted",
-};
+use crate::dialect::{Dialects, Value};
 
 /// What has changed in places ($1, $2) since transactions ($3), at most $4 of each, in one row at
 /// least. All rows of a place are asked for since 0. A database that was copied from another server has
@@ -130,16 +120,5 @@ impl Postgres {
             self.signs.forget(seen, &gone, gone.len() > slack);
         }
         Ok(gone)
-    }
-
-    /// How many messages a Room had when it was last counted, some minutes ago at most.
-    pub(crate) async fn messages_in(&self, room: RoomId) -> Result<usize> {
-        if let Some(size) = self.sizes.get(room) {
-            return Ok(size);
-        }
-        let counted: Option<(i64,)> = self.fetch_one(SIZE.with(values![room.0, COUNTED])).await?;
-        let size = counted.map_or(0, |(size,)| usize::try_from(size).unwrap_or(0));
-        self.sizes.set(room, size);
-        Ok(size)
     }
 }

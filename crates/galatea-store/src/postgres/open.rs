@@ -6,7 +6,7 @@ use sqlx::{
     ConnectOptions, Connection, Executor, PgConnection, PgPool, Row,
     migrate::{Migrate, Migrator},
     postgres::{PgConnectOptions, PgPoolOptions},
-    query_scalar, raw_sql,
+    query_as, query_scalar, raw_sql,
 };
 use std::{str::FromStr, time::Duration};
 use tokio::time::timeout;
@@ -17,12 +17,15 @@ use super::{
     read::{Readers, Reading},
 };
 use crate::{
-    error as common,
     pool::{Bounds, Pool},
+    version,
 };
 
 /// The tables, in steps. An applied step is never edited.
 pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/postgres");
+
+/// The first migration that was applied to a database, and the number of the newest one.
+const APPLIED: &str = "SELECT (SELECT m.description FROM galatea._sqlx_migrations m WHERE m.version = 1), max(version) FROM galatea._sqlx_migrations";
 
 /// The oldest server that is taken: 14, the oldest one still maintained in 2026
 /// (<https://www.postgresql.org/support/versioning/>).
@@ -231,8 +234,8 @@ fn version(connection: &PgConnection, place: &Place) -> Result<u32> {
     if version < OLDEST { Err(error::old(&place.show(), version, OLDEST)) } else { Ok(version) }
 }
 
-/// The newest step that was applied; none when there are no tables of ours. A newer one than we
-/// know is refused.
+/// The newest step that was applied; none when there are no tables of ours. The tables of a newer or
+/// earlier version are refused.
 async fn newest(connection: &mut PgConnection, place: &Place) -> Result<Option<i64>> {
     let fail = |e| error::open(&place.show(), e);
     let begun: bool = query_scalar("SELECT to_regclass('galatea._sqlx_migrations') IS NOT NULL")
@@ -242,17 +245,11 @@ async fn newest(connection: &mut PgConnection, place: &Place) -> Result<Option<i
     if !begun {
         return Ok(None);
     }
-    let found: Option<i64> = query_scalar("SELECT max(version) FROM galatea._sqlx_migrations")
-        .fetch_one(&mut *connection)
-        .await
-        .map_err(fail)?;
-    let known = MIGRATIONS.iter().map(|m| m.version).max().unwrap_or(0);
-    match found {
-        Some(found) if found > known => {
-            Err(common::newer(found, known).with("database", place.show()))
-        }
-        found => Ok(found),
-    }
+    let (first, newest): (Option<String>, Option<i64>) =
+        query_as(APPLIED).fetch_one(&mut *connection).await.map_err(fail)?;
+    version::check(first.as_deref(), newest, &MIGRATIONS)
+        .map_err(|refusal| refusal.with("database", place.show()))?;
+    Ok(newest)
 }
 
 /// Brings the tables up to date: each step in a transaction, under a lock. True when there were

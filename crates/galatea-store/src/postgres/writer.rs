@@ -28,7 +28,6 @@ use crate::{
     change::{Change, Write},
     dialect::Statement,
     error as common,
-    talk::{Key, Talks},
 };
 
 /// Changes that may wait before callers are held back.
@@ -66,8 +65,6 @@ pub(crate) struct Writer {
     pub(crate) settle_within: Duration,
     /// Why the last group is not known to be stored; none when it is.
     pub(crate) trouble: Arc<Mutex<Option<Error>>>,
-    /// The Rooms in memory, of which those are dropped whose messages change.
-    pub(crate) talks: Arc<Talks>,
     /// The time at which the trouble began.
     pub(crate) since: Option<Instant>,
     /// Keeps the planner's statistics of growing tables current.
@@ -223,18 +220,14 @@ impl Writer {
             Some(connection) => connection,
             None => self.place.connect().await.map_err(|error| Failure::new(error, false))?,
         };
-        let mut rooms = None;
         let work = async {
             if together {
                 commit_together(&mut connection, group, again).await
             } else {
-                commit_in_order(&mut connection, group, again, &mut rooms).await
+                commit_in_order(&mut connection, group, again).await
             }
         };
         let done = timeout(WRITING, work).await;
-        // Whatever the outcome, which may be unknown.
-        let changed = group.iter().map(|waiting| &waiting.change.changed);
-        changed.for_each(|changed| self.talks.changed(changed, rooms.as_ref()));
         match done {
             Ok(Ok(hits)) => {
                 self.connection = Some(connection);
@@ -309,19 +302,14 @@ async fn commit_together(
 }
 
 /// Writes one after another in a transaction. The server ends a session that is paused in one
-/// (`idle_in_transaction_session_timeout`). Sets `rooms` to the Rooms of messages that are changed.
+/// (`idle_in_transaction_session_timeout`).
 async fn commit_in_order(
     connection: &mut PgConnection,
     waiting: &[Waiting],
     again: bool,
-    rooms: &mut Option<HashSet<Key>>,
 ) -> Result<Vec<Vec<u64>>, Failure> {
     let mut hits = untouched(waiting);
     let mut transaction = connection.begin().await?;
-    // A change that is sent again may have removed them already.
-    if !again {
-        *rooms = group::rooms(&mut transaction, waiting.iter().map(|of| &of.change)).await?;
-    }
     for (n, Waiting { change, .. }) in waiting.iter().enumerate() {
         for (m, write) in change.writes.iter().enumerate() {
             if let Write::Other { statements, counted } = write {

@@ -23,22 +23,13 @@ impl From<Refusal> for Failed {
     }
 }
 
-/// What a write did.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Done {
-    /// How many rows it touched.
-    pub(crate) rows: u64,
-    /// The number of the memory that it stored.
-    pub(crate) seq: Option<i64>,
-}
-
-/// Carries out a change within a transaction: what each write did.
-pub(crate) fn change(db: &mut Raw<'_>, change: &Change) -> Result<Vec<Done>, Failed> {
+/// Carries out a change within a transaction: how many rows each write touched.
+pub(crate) fn change(db: &mut Raw<'_>, change: &Change) -> Result<Vec<u64>, Failed> {
     change.writes.iter().map(|write| self::write(db, write)).collect()
 }
 
-fn write(db: &mut Raw<'_>, write: &Write) -> Result<Done, Failed> {
-    let rows = match write {
+fn write(db: &mut Raw<'_>, write: &Write) -> Result<u64, Failed> {
+    Ok(match write {
         // One process holds everything.
         Write::Fence(_) => 1,
         Write::Message(row) => message(db, row)?,
@@ -57,9 +48,7 @@ fn write(db: &mut Raw<'_>, write: &Write) -> Result<Done, Failed> {
             0 => return Err(Failed::Conflict),
             touched => touched,
         },
-    };
-    let stores = matches!(write, Write::Message(_) | Write::Memory(_)) && rows > 0;
-    Ok(Done { rows, seq: stores.then(|| db.inserted()) })
+    })
 }
 
 fn message(db: &mut Raw<'_>, row: &MessageRow) -> Result<u64, Refusal> {

@@ -1,19 +1,14 @@
 //! Carries out the changes of a group within one transaction.
 
-use galatea_core::{AgentId, MemoryId, Result, RoomId};
-use std::collections::HashSet;
+use galatea_core::Result;
 use tokio::sync::oneshot;
 
 use super::{
-    apply::{self, Done, Failed},
+    apply::{self, Failed},
     error,
-    raw::{Arg, Raw, Refusal},
+    raw::{Raw, Refusal},
 };
-use crate::{
-    change::{Change, Changed},
-    dialect::hexes,
-    talk::{self, Key},
-};
+use crate::change::Change;
 
 const MARK: &str = "SAVEPOINT change";
 const KEEP: &str = "RELEASE change";
@@ -26,22 +21,7 @@ pub(super) struct Waiting {
 }
 
 /// The result of each change of a committed group, in the order of the group.
-pub(super) type Outcomes = Vec<Result<Vec<Done>, Failed>>;
-
-/// The Rooms of stored messages that a group is about to change.
-pub(super) fn rooms(db: &mut Raw<'_>, group: &[Waiting]) -> Result<HashSet<Key>, Refusal> {
-    let mut rooms = HashSet::new();
-    for Waiting { change, .. } in group {
-        let Changed::These(ids) = &change.changed else { continue };
-        let ids: Vec<_> = ids.iter().map(|MemoryId(id)| *id).collect();
-        db.each(talk::ROOMS.sqlite, &[Arg::Text(&hexes(&ids))], |row| {
-            rooms.extend(
-                row.id(0).zip(row.id(1)).map(|(agent, room)| (AgentId(agent), RoomId(room))),
-            );
-        })?;
-    }
-    Ok(rooms)
-}
+pub(super) type Outcomes = Vec<Result<Vec<u64>, Failed>>;
 
 /// Carries out changes up to the first that is refused. Fails when the transaction cannot go on.
 pub(super) fn apply_all(db: &mut Raw<'_>, group: &[Waiting]) -> Result<Outcomes, Refusal> {
@@ -74,7 +54,7 @@ pub(super) fn apply_each(db: &mut Raw<'_>, group: &[Waiting]) -> Result<Outcomes
 
 /// Carries out a change. Fails when the transaction cannot go on, since the disk or the file
 /// refuses.
-fn apply(db: &mut Raw<'_>, change: &Change) -> Result<Result<Vec<Done>, Failed>, Refusal> {
+fn apply(db: &mut Raw<'_>, change: &Change) -> Result<Result<Vec<u64>, Failed>, Refusal> {
     match apply::change(db, change) {
         Err(Failed::Refused(refusal)) if error::is_environment(&refusal) || db.is_autocommit() => {
             Err(refusal)

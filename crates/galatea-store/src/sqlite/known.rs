@@ -1,35 +1,22 @@
 //! What is known of the tables without reading them. The writer reports each commit before it answers
 //! for it.
 
-use galatea_core::MemoryId;
-use std::{
-    collections::HashSet,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
 };
 use tokio::sync::Notify;
 
-use super::{apply::Done, recent::Recent, unindexed::Unindexed};
-use crate::{
-    change::{Change, Changed},
-    talk::{Key, Talks},
-};
+use super::recent::Recent;
+use crate::change::Change;
 
-/// Memories stored after which the writer asks for the index of words to be updated, also if it never
-/// pauses: a burst of 2,500 questions is answered first. Searches in memory do not ask for it; a search
-/// that uses it waits if it is 8,000 memories behind.
-const INDEXED_EVERY: usize = 5_000;
-/// Memories stored after which the writer asks for it in a pause. One step indexes so many.
-const INDEXED_IN_PAUSE: usize = 200;
+/// Memories stored after which the writer asks for the index of words, also if it never pauses.
+const INDEXED_EVERY: usize = 500;
 
-/// Everything that is kept of the tables in memory.
-#[derive(Clone)]
+/// What is kept of the tables in memory, and how far the index of words is behind them.
+#[derive(Clone, Default)]
 pub(crate) struct Known {
     pub(crate) recent: Arc<Recent>,
-    pub(crate) unindexed: Arc<Unindexed>,
-    pub(crate) talks: Arc<Talks>,
     /// Notified when the index of words is behind.
     pub(crate) index_wanted: Arc<Notify>,
     /// Memories stored since the writer last asked for it.
@@ -37,78 +24,43 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    pub(super) fn new() -> Self {
-        let talks = Arc::new(Talks::of_one_process());
-        Self {
-            recent: Arc::default(),
-            unindexed: Arc::default(),
-            talks,
-            index_wanted: Arc::default(),
-            stored: Arc::default(),
-        }
-    }
-
     /// Forgets all: another connection wrote.
     pub(super) fn forget(&self) {
         self.recent.clear();
-        self.unindexed.reset();
-        self.talks.changed(&Changed::Any, None);
     }
 
-    /// Takes what a group of changes did, the Rooms of messages that it changed, and the messages
-    /// that it stored.
-    pub(super) fn committed<'a>(
-        &self,
-        changes: impl Iterator<Item = (&'a mut Change, &'a [Done])>,
-        mut rooms: HashSet<Key>,
-    ) {
-        let (mut changed, mut changes_terms, mut new) = (Changed::default(), false, Vec::new());
-        let mut others = 0;
-        for (change, done) in changes {
-            others += change.others;
-            changes_terms |= change.changes_terms;
+    /// Takes what a group of changes did: each with the rows that its writes touched.
+    pub(super) fn committed<'a>(&self, changes: impl Iterator<Item = (&'a mut Change, &'a [u64])>) {
+        let (mut changed, mut new, mut stored) = (false, Vec::new(), 0);
+        for (change, rows) in changes {
+            stored += change.others;
+            changed |= change.changed;
             if !change.summarised.is_empty() {
                 self.recent.forget_summaries(&change.summarised);
             }
-            match &change.changed {
-                Changed::Nothing => {}
-                Changed::These(ids) => changed.add(ids),
-                Changed::Any => changed = Changed::Any,
-            }
-            let seq = |n: usize| done.get(n).and_then(|done| done.seq);
             let messages = std::mem::take(&mut change.messages).into_iter();
-            new.extend(messages.filter_map(|(n, memory)| Some((seq(n)?, memory))));
+            let is_new = |n: usize| rows.get(n).is_some_and(|rows| *rows > 0);
+            new.extend(messages.filter(|(n, _)| is_new(*n)).map(|(_, memory)| memory));
         }
-        if changes_terms || !changed.is_nothing() {
-            self.unindexed.reset();
-        }
-        let stored = new.len() + others;
+        stored += new.len();
         if self.stored.fetch_add(stored, Ordering::Relaxed) + stored >= INDEXED_EVERY {
             self.want_index();
         }
-        self.talks.add(new.iter().map(|(seq, memory)| (*seq, memory)));
-        // Also those that the same commit stored.
-        if let Changed::These(ids) = &changed {
-            let ids: HashSet<MemoryId> = ids.iter().copied().collect();
-            let both = new.iter().filter(|(_, memory)| ids.contains(&memory.id));
-            rooms.extend(both.map(|(_, memory)| (memory.agent_id, memory.room_id)));
-        }
-        self.talks.changed(&changed, Some(&rooms));
-        if changed.is_nothing() {
-            self.recent.add(new.into_iter().map(|(_, memory)| memory));
-        } else {
+        if changed {
             self.recent.clear();
+        } else {
+            self.recent.add(new.into_iter());
         }
     }
 
-    /// Whether enough memories were stored since the index of words was asked for that the writer asks
-    /// for it in a pause.
+    /// Whether memories were stored since the index of words was asked for. Then the writer asks for
+    /// it in a pause.
     pub(crate) fn is_index_behind(&self) -> bool {
-        self.stored.load(Ordering::Relaxed) >= INDEXED_IN_PAUSE
+        self.stored.load(Ordering::Relaxed) > 0
     }
 
-    /// Notes that the index of words is up to date, or soon will be.
-    pub(super) fn note_indexed(&self) {
+    /// Notes that the index of words will soon be up to date.
+    pub(crate) fn note_indexed(&self) {
         self.stored.store(0, Ordering::Relaxed);
     }
 
@@ -121,5 +73,25 @@ impl Known {
     /// Keeps what was used last.
     pub(super) fn shrink(&self) {
         self.recent.shrink();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::FutureExt;
+
+    #[test]
+    fn the_index_is_asked_for_after_many_memories_without_a_pause() {
+        let known = Known::default();
+        let store = |others| {
+            let mut change = Change { others, ..Change::default() };
+            known.committed(std::iter::once((&mut change, [].as_slice())));
+            (known.is_index_behind(), known.index_wanted.notified().now_or_never().is_some())
+        };
+        assert_eq!(store(0), (false, false));
+        assert_eq!(store(INDEXED_EVERY - 1), (true, false));
+        assert_eq!(store(1), (false, true));
+        assert_eq!(store(1), (true, false));
     }
 }

@@ -22,10 +22,7 @@ mod presence;
 pub(crate) mod raw;
 mod read;
 mod recent;
-mod search;
-pub(crate) mod snapshot;
 mod threads;
-mod unindexed;
 mod writer;
 
 pub use options::{Durability, SqliteOptions};
@@ -48,11 +45,7 @@ use self::{
     read::Readers,
     writer::{Order, Writer},
 };
-pub(crate) use self::{
-    counts::Counts,
-    error::read_failed,
-    unindexed::{Late, Unindexed},
-};
+pub(crate) use self::{counts::Counts, error::read_failed};
 use crate::{change::Change, dialect::Statement, error as common};
 
 /// One SQLite database.
@@ -81,7 +74,7 @@ impl Sqlite {
         let (orders, receiver) = mpsc::channel();
         let counts = Arc::new(Counts::default());
         let condition = Arc::new(Condition::of(presence));
-        let known = Known::new();
+        let known = Known::default();
         let writer = Writer::new(
             receiver,
             Arc::clone(&counts),
@@ -165,42 +158,35 @@ impl Sqlite {
     }
 
     /// Does the work of a search on a thread that reads: it computes for up to some milliseconds, and
-    /// each of its statements needs the result of the one before. With a database in memory the
-    /// caller's task does it.
+    /// each of its statements needs the result of the one before. All of them see one state of the
+    /// database. With a database in memory the caller's task does it.
+    ///
+    /// # Errors
+    /// Those of the work and of the connection.
     pub(crate) async fn search<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Raw<'_>, &Counts) -> T + Send + 'static,
+        work: impl FnOnce(&mut Raw<'_>, &Counts) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let counts = Arc::clone(&self.counts);
         match &self.readers {
-            Readers::Pool { threads, .. } => threads.run(move |raw| work(raw, &counts)).await,
+            Readers::Pool { threads, .. } => {
+                threads.run(move |raw| in_transaction(raw, |raw| work(raw, &counts))).await?
+            }
             Readers::Shared(connection) => {
                 let mut connection = connection.lock().await;
                 let mut lent = connection.lock_handle().await.map_err(error::store)?;
-                Ok(work(&mut Raw::new(&mut lent), &counts))
+                in_transaction(&mut Raw::new(&mut lent), |raw| work(raw, &counts))
             }
         }
     }
 
-    /// Does work step by step while nothing is searched for, see [`Sqlite::reads_ahead`]. A step says
-    /// whether another one is left.
-    pub(crate) fn ahead(
-        &self,
-        mut step: impl FnMut(&mut Raw<'_>, &Counts) -> bool + Send + 'static,
-    ) {
-        if let Readers::Pool { threads, .. } = &self.readers {
-            let counts = Arc::clone(&self.counts);
-            threads.ahead(move |raw| step(raw, &counts));
-        }
-    }
-
-    /// Whether [`Sqlite::ahead`] is possible. A database in memory has no thread for it.
-    pub(crate) fn reads_ahead(&self) -> bool {
-        matches!(self.readers, Readers::Pool { .. })
+    /// Whether it is a database in memory.
+    pub(crate) fn is_in_memory(&self) -> bool {
+        matches!(self.readers, Readers::Shared(_))
     }
 
     /// The first row: every caller asks for one at most.
-    async fn fetch_one<O>(&self, statement: Statement) -> Result<Option<O>>
+    pub(crate) async fn fetch_one<O>(&self, statement: Statement) -> Result<Option<O>>
     where
         O: for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static,
     {
@@ -208,8 +194,18 @@ impl Sqlite {
     }
 }
 
+/// Reads within one transaction.
+fn in_transaction<T>(raw: &mut Raw<'_>, work: impl FnOnce(&mut Raw<'_>) -> Result<T>) -> Result<T> {
+    // It is open still if its end failed once.
+    if raw.is_autocommit() {
+        raw.execute("BEGIN", &[]).map_err(read_failed)?;
+    }
+    let done = work(raw);
+    if let Err(refusal) = raw.execute("COMMIT", &[]) {
+        tracing::warn!(error = %refusal, "failed to end the transaction of a search; the next search on this connection sees the same state and ends it");
+    }
+    done
+}
+
 #[cfg(test)]
-pub(crate) use self::{
-    filter::statements as filter_statements, functions::install as install_functions,
-    open::MIGRATIONS, search::INDEX_TERMS, search::TERMS_BEHIND, search::TERMS_PROGRESS,
-};
+pub(crate) use self::{filter::statements as filter_statements, open::MIGRATIONS};

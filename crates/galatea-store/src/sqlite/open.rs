@@ -4,7 +4,7 @@ use galatea_core::Result;
 use sqlx::{
     AssertSqlSafe, Connection, SqliteConnection,
     migrate::Migrator,
-    query, query_scalar,
+    query, query_as, query_scalar,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
 };
 use std::{fs, path::Path, sync::Arc, time::Duration};
@@ -17,8 +17,8 @@ use super::{
     threads::Threads,
 };
 use crate::{
-    error as common,
     pool::{Bounds, Open, Pool},
+    version,
 };
 
 /// The tables, in steps. An applied step is never edited.
@@ -26,6 +26,9 @@ pub(crate) static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations/sqlite
 
 /// `PRAGMA application_id` of our files: `GALA`, as the first migration sets it.
 const APPLICATION: i64 = 0x4741_4c41;
+
+/// The first migration that was applied to a database, and the number of the newest one.
+const APPLIED: &str = "SELECT (SELECT m.description FROM _sqlx_migrations m WHERE m.version = 1), max(version) FROM _sqlx_migrations";
 
 /// Bytes of a page of a new file. A commit writes whole pages, some twenty for an answer in one room:
 /// with 4,096 bytes, SQLite's usual number, it writes 133 KiB, with these 81, and takes no more
@@ -174,14 +177,10 @@ async fn inspect(path: &Path, options: &SqliteOptions) -> Result<()> {
         if application != APPLICATION {
             return Err(error::foreign(path));
         }
-        let found: Option<i64> = query_scalar("SELECT max(version) FROM _sqlx_migrations")
-            .fetch_one(&mut connection)
-            .await
-            .map_err(fail)?;
-        let known = MIGRATIONS.iter().map(|m| m.version).max().unwrap_or(0);
-        if found.unwrap_or(0) > known {
-            return Err(common::newer(found.unwrap_or(0), known).with("file", path.display()));
-        }
+        let (first, newest): (Option<String>, Option<i64>) =
+            query_as(APPLIED).fetch_one(&mut connection).await.map_err(fail)?;
+        version::check(first.as_deref(), newest, &MIGRATIONS)
+            .map_err(|refusal| refusal.with("file", path.display()))?;
     }
     connection.close().await.map_err(fail)
 }

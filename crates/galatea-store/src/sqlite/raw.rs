@@ -12,8 +12,8 @@ use libsqlite3_sys::{
     sqlite3_bind_parameter_count, sqlite3_bind_parameter_name, sqlite3_bind_text64,
     sqlite3_changes64, sqlite3_clear_bindings, sqlite3_column_blob, sqlite3_column_bytes,
     sqlite3_column_int64, sqlite3_column_text, sqlite3_column_type, sqlite3_errmsg,
-    sqlite3_extended_errcode, sqlite3_finalize, sqlite3_get_autocommit, sqlite3_last_insert_rowid,
-    sqlite3_prepare_v3, sqlite3_reset, sqlite3_step, sqlite3_stmt, sqlite3_total_changes64,
+    sqlite3_extended_errcode, sqlite3_finalize, sqlite3_get_autocommit, sqlite3_prepare_v3,
+    sqlite3_reset, sqlite3_step, sqlite3_stmt, sqlite3_total_changes64,
 };
 use sqlx::sqlite::LockedSqliteHandle;
 use std::{
@@ -131,12 +131,6 @@ impl<'a> Raw<'a> {
         // SAFETY: the handle is open as long as it is lent.
         let rows = unsafe { sqlite3_total_changes64(self.handle.as_ptr()) };
         u64::try_from(rows).unwrap_or(0)
-    }
-
-    /// The number of the row that was inserted last.
-    pub(crate) fn inserted(&self) -> i64 {
-        // SAFETY: the handle is open as long as it is lent.
-        unsafe { sqlite3_last_insert_rowid(self.handle.as_ptr()) }
     }
 
     /// Executes a statement and hands over each of its rows; how many rows it changed.

@@ -1,6 +1,6 @@
 //! Threads that read, each with a connection of its own. A search executes several statements, each
 //! of which needs the result of the one before: on such a thread it is handed over once, and not
-//! once for each statement. What later searches profit from is read ahead while none comes.
+//! once for each statement.
 
 use galatea_core::{Error, ErrorKind, Result};
 use sqlx::{Connection, SqliteConnection, sqlite::SqliteConnectOptions};
@@ -20,30 +20,9 @@ use crate::error as common;
 
 /// Searches that may wait for a thread before callers are held back.
 const WAITING: usize = 256;
-/// Pieces of work that may wait until no search comes. Beyond that the oldest is dropped.
-const AHEAD: usize = 256;
-
-/// How long no search came when a thread begins to read ahead: longer than the pauses within a burst.
-const QUIET: Duration = Duration::from_millis(250);
 
 /// Work for a thread, with the connection or with why there is none.
 type Job = Box<dyn FnOnce(Result<&mut Raw<'_>>, Busy) + Send>;
-
-/// Work that is done in steps while no search comes. A step says whether another one is left.
-type Ahead = Box<dyn FnMut(&mut Raw<'_>) -> bool + Send>;
-
-/// What a thread does.
-enum Task {
-    Search(Job),
-    Ahead(Ahead),
-}
-
-/// What a thread does next.
-enum Next {
-    Do(Task),
-    /// It waits until it is woken, or for so long.
-    Wait(Option<Duration>),
-}
 
 /// Some threads, each started when all others are busy, and ended when it had nothing to do for a
 /// while, which releases its memory.
@@ -56,7 +35,6 @@ struct Shared {
     connect: SqliteConnectOptions,
     most: usize,
     idle: Duration,
-    quiet: Duration,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -64,15 +42,11 @@ struct Shared {
 #[derive(Default)]
 struct State {
     jobs: VecDeque<Job>,
-    /// When the last of them came.
-    last: Option<Instant>,
-    /// What is read ahead next, first: what was begun, then the newest.
-    ahead: VecDeque<Ahead>,
     /// Threads that take jobs.
     threads: usize,
     /// Threads whose connections are open.
     open: usize,
-    /// Those of them that do one, or read ahead.
+    /// Threads that do a job.
     busy: usize,
     closed: bool,
 }
@@ -82,7 +56,7 @@ impl Threads {
     pub(crate) fn new(connect: SqliteConnectOptions, most: u32, idle: Duration) -> Self {
         let most = usize::try_from(most.max(1)).unwrap_or(1);
         let (state, changed) = (Mutex::default(), Condvar::new());
-        let shared = Shared { connect, most, idle, quiet: QUIET.min(idle), state, changed };
+        let shared = Shared { connect, most, idle, state, changed };
         Self { shared: Arc::new(shared), places: Arc::new(Semaphore::new(WAITING)) }
     }
 
@@ -122,21 +96,12 @@ impl Threads {
             return Err(common::closed());
         }
         state.jobs.push_back(job);
-        state.last = Some(Instant::now());
         self.shared.start(&mut state)?;
         self.shared.changed.notify_one();
         Ok(())
     }
 
-    /// Does work step by step while no search comes. Starts no thread: it is called after a search, and
-    /// the work waits for a thread that has searched. After [`Threads::close`] it is dropped.
-    pub(crate) fn ahead(&self, step: impl FnMut(&mut Raw<'_>) -> bool + Send + 'static) {
-        drop(self.shared.put_ahead(Box::new(step)));
-        self.shared.changed.notify_one();
-    }
-
-    /// Refuses further work and ends the threads after what they were given. What would be read ahead
-    /// is left out.
+    /// Refuses further work and ends the threads after what they were given.
     pub(crate) async fn close(&self) {
         self.places.close();
         self.shared.end();
@@ -185,65 +150,29 @@ impl Shared {
         Ok(())
     }
 
-    /// Puts work in front of other work. Returns work that is left out.
-    fn put_ahead(&self, step: Ahead) -> Option<Ahead> {
-        let mut state = self.state();
-        if state.closed {
-            return Some(step);
-        }
-        let is_full = state.ahead.len() >= AHEAD;
-        let oldest = state.ahead.pop_back_if(|_| is_full);
-        state.ahead.push_front(step);
-        oldest
-    }
-
     fn end(&self) {
-        let mut state = self.state();
-        state.closed = true;
-        let ahead = std::mem::take(&mut state.ahead);
-        drop(state);
-        drop(ahead);
+        self.state().closed = true;
         self.changed.notify_all();
     }
 
-    /// What is to be done next; none when the thread is to end: from then on it is not counted as
-    /// taking jobs.
-    fn next(&self) -> Option<Task> {
+    /// The next job, with which the thread counts as busy. None when the thread is to end: from then
+    /// on it is not counted as taking jobs.
+    fn next(&self) -> Option<Job> {
         let began = Instant::now();
         let mut state = self.state();
         loop {
-            let now = Instant::now();
-            let left = self.idle.saturating_sub(now.duration_since(began));
-            let wait = match state.next(now, self.quiet) {
-                Next::Wait(_) if state.closed || left.is_zero() => break,
-                Next::Wait(wait) => wait.map_or(left, |wait| wait.min(left)),
-                Next::Do(task) => return Some(task),
-            };
-            let woken = self.changed.wait_timeout(state, wait);
+            if let Some(job) = state.jobs.pop_front() {
+                state.busy += 1;
+                return Some(job);
+            }
+            let left = self.idle.saturating_sub(began.elapsed());
+            if state.closed || left.is_zero() {
+                state.threads -= 1;
+                return None;
+            }
+            let woken = self.changed.wait_timeout(state, left);
             state = woken.unwrap_or_else(PoisonError::into_inner).0;
         }
-        state.threads -= 1;
-        None
-    }
-}
-
-impl State {
-    /// What a thread is to do now. It counts as busy from then on, unless it waits.
-    fn next(&mut self, now: Instant, quiet: Duration) -> Next {
-        let task = if let Some(job) = self.jobs.pop_front() {
-            Task::Search(job)
-        } else if self.busy > 0 || self.ahead.is_empty() {
-            return Next::Wait(None);
-        } else {
-            let since = self.last.map_or(quiet, |last| now.duration_since(last));
-            let left = quiet.saturating_sub(since);
-            match self.ahead.pop_front_if(|_| left.is_zero()) {
-                Some(ahead) => Task::Ahead(ahead),
-                None => return Next::Wait(Some(left)),
-            }
-        };
-        self.busy += 1;
-        Next::Do(task)
     }
 }
 
@@ -292,18 +221,8 @@ impl Thread {
         match waiter.block_on(connection.lock_handle()) {
             Ok(mut lent) => {
                 let mut raw = Raw::new(&mut lent);
-                while let Some(task) = self.next() {
-                    let busy = Busy(Arc::clone(&self.shared));
-                    match task {
-                        Task::Search(job) => job(Ok(&mut raw), busy),
-                        Task::Ahead(mut step) => {
-                            // The next step is in its place before another thread looks for one.
-                            let left_out =
-                                step(&mut raw).then(|| self.shared.put_ahead(step)).flatten();
-                            drop(busy);
-                            drop(left_out);
-                        }
-                    }
+                while let Some(job) = self.next() {
+                    job(Ok(&mut raw), Busy(Arc::clone(&self.shared)));
                 }
             }
             Err(failure) => self.fail(error::store(failure)),
@@ -324,10 +243,10 @@ impl Thread {
         }
     }
 
-    fn next(&mut self) -> Option<Task> {
-        let task = self.shared.next();
-        self.takes_jobs = task.is_some();
-        task
+    fn next(&mut self) -> Option<Job> {
+        let job = self.shared.next();
+        self.takes_jobs = job.is_some();
+        job
     }
 }
 

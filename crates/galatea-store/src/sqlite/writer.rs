@@ -5,7 +5,6 @@
 use galatea_core::{Error, Result};
 use sqlx::{Connection, SqliteConnection};
 use std::{
-    collections::HashSet,
     sync::{
         Arc,
         atomic::Ordering,
@@ -24,11 +23,11 @@ use super::{
     condition::Condition,
     counts::Counts,
     error,
-    group::{Outcomes, Waiting, apply_all, apply_each, rooms},
+    group::{Outcomes, Waiting, apply_all, apply_each},
     known::Known,
     raw::{Raw, Refusal},
 };
-use crate::{change::Change, error as common, talk::Key};
+use crate::{change::Change, error as common};
 
 /// Changes that may wait before callers are held back.
 pub(crate) const WAITING: usize = 1024;
@@ -38,12 +37,9 @@ const GROUP: usize = 512;
 /// Longest wait of changes that can wait. In a conversation of two a settled delivery is followed by
 /// the next question, and a flush of the disk is saved if both are committed at once.
 const COMPANY: Duration = Duration::from_micros(400);
-/// After a pause of this length the writer asks for the index of words, if enough messages were stored
-/// since it last asked. A step of the index holds up other changes by some 8 ms.
+/// After a pause of this length the writer asks for the index of words, if memories were stored since it
+/// last asked. A step of the index holds up other changes by some 8 ms.
 const PAUSE: Duration = Duration::from_millis(250);
-/// Further idle times after which most of the messages in memory are dropped: about 10 minutes. To read
-/// those of a hundred Rooms again takes a second of processor time.
-const QUIET_FOR: u32 = 60;
 /// Bytes of one group after which no further change joins.
 const GROUP_BYTES: usize = 8 << 20;
 
@@ -157,7 +153,7 @@ impl Writer {
                         writer.scrub_log(db);
                         writer.shrink(db);
                     });
-                    self.next_after_idle()?
+                    self.orders.recv().ok()?
                 }
                 Err(RecvTimeoutError::Disconnected) => return None,
             };
@@ -194,18 +190,6 @@ impl Writer {
         }
     }
 
-    /// The first order after a quiet time. None at the end.
-    fn next_after_idle(&self) -> Option<Order> {
-        match self.orders.recv_timeout(self.idle.saturating_mul(QUIET_FOR)) {
-            Ok(first) => Some(first),
-            Err(RecvTimeoutError::Timeout) => {
-                self.known.talks.shrink();
-                self.orders.recv().ok()
-            }
-            Err(RecvTimeoutError::Disconnected) => None,
-        }
-    }
-
     /// An order that is there already; for a group that can wait also one that comes soon.
     fn next(&self, group: &[Waiting], until: Instant) -> Option<Order> {
         match self.orders.try_recv() {
@@ -226,14 +210,14 @@ impl Writer {
         }
         self.counts.statements.fetch_add(1, Ordering::Relaxed);
         match self.transact(db, &group) {
-            Ok((outcomes, rooms)) => {
+            Ok(outcomes) => {
                 // The file was removed meanwhile: no one could ever read it.
                 if let Err(error) = self.condition.is_there() {
                     return refuse(group, &error);
                 }
                 self.counts.rows.store(db.rows(), Ordering::Relaxed);
                 self.condition.fine();
-                self.answer(group, outcomes, rooms);
+                self.answer(group, outcomes);
             }
             Err(refusal) => {
                 if !db.is_autocommit()
@@ -254,30 +238,24 @@ impl Writer {
         }
     }
 
-    /// One transaction for all changes; also the Rooms of messages that were changed. Fails when
-    /// nothing of it stands.
+    /// One transaction for all changes. Fails when nothing of it stands.
     ///
     /// Changes are tried without savepoints first: almost no group has a change that is refused,
     /// and after each savepoint SQLite copies the pages that it writes.
-    fn transact(
-        &mut self,
-        db: &mut Raw<'_>,
-        group: &[Waiting],
-    ) -> Result<(Outcomes, HashSet<Key>), Refusal> {
+    fn transact(&mut self, db: &mut Raw<'_>, group: &[Waiting]) -> Result<Outcomes, Refusal> {
         self.begin(db)?;
-        let rooms = rooms(db, group)?;
         let mut outcomes = apply_all(db, group)?;
         if matches!(outcomes.last(), Some(Err(_))) {
             db.execute(ROLLBACK, &[])?;
             if group.len() == 1 {
-                return Ok((outcomes, rooms));
+                return Ok(outcomes);
             }
             self.begin(db)?;
             outcomes = apply_each(db, group)?;
         }
         self.scrub |= group.iter().any(|waiting| waiting.change.scrub);
         db.execute(COMMIT, &[])?;
-        Ok((outcomes, rooms))
+        Ok(outcomes)
     }
 
     /// Begins a transaction, and forgets what is known of the tables if another connection wrote.
@@ -292,15 +270,14 @@ impl Writer {
     }
 
     /// Reports a commit to what is known of the tables, then each caller the result of its change.
-    fn answer(&self, group: Vec<Waiting>, outcomes: Outcomes, rooms: HashSet<Key>) {
+    fn answer(&self, group: Vec<Waiting>, outcomes: Outcomes) {
         let mut answered: Vec<_> = group.into_iter().zip(outcomes).collect();
         let changes = answered
             .iter_mut()
             .filter_map(|(waiting, outcome)| Some((&mut waiting.change, outcome.as_deref().ok()?)));
-        self.known.committed(changes, rooms);
+        self.known.committed(changes);
         for (waiting, outcome) in answered {
-            let rows = outcome.map(|done| done.into_iter().map(|done| done.rows).collect());
-            let result = rows.map_err(|failed| match failed {
+            let result = outcome.map_err(|failed| match failed {
                 Failed::Conflict => common::conflict(),
                 Failed::Refused(refusal) => {
                     let error = error::refused(refusal);

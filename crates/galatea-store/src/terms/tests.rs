@@ -5,7 +5,7 @@ use super::{split::LONGEST, *};
 /// Terms as the question has them: one of a group is enough.
 fn finds(question: &str, text: &str) -> Vec<String> {
     let terms: HashSet<String> = of_text(text).split(' ').map(str::to_owned).collect();
-    asked(question)
+    of_question(question)
         .into_iter()
         .filter(|asked| {
             let begins = |term: &String| asked.prefix && term.starts_with(&asked.exact);
@@ -50,8 +50,9 @@ fn scripts_without_spaces_are_found_by_pairs() {
 
 #[test]
 fn a_question_asks_for_what_it_is_about() {
-    let exact =
-        |text: &str| -> Vec<String> { asked(text).into_iter().map(|asked| asked.exact).collect() };
+    let exact = |text: &str| -> Vec<String> {
+        of_question(text).into_iter().map(|asked| asked.exact).collect()
+    };
     assert_eq!(exact("What did Ada say about the garden?"), ["ada", "garden"]);
     assert_eq!(exact("Was hat Ada über den Garten gesagt?"), ["ada", "garten"]);
     assert_eq!(exact("to be or not to be"), ["to", "be", "or", "not"], "nothing else is asked");

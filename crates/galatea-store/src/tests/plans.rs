@@ -44,7 +44,7 @@ const WHOLE: &[(&str, &[&str])] = &[
 
 /// The same in SQLite.
 const WHOLE_IN_SQLITE: &[(&str, &[&str])] = &[
-    // Forgetting a person and moving a Room go through the queues once (migration 0006).
+    // Forgetting a person and moving a Room go through the queues once.
     ("forget::INBOX", &["inbox"]),
     // It also reads the agent's summaries once, to find those of Worlds with a retention period.
     ("forget::DOOMED", &["inbox", "memories"]),

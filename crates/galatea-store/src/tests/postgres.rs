@@ -10,7 +10,6 @@ mod handles;
 mod links;
 mod lost;
 mod suite;
-mod upgrade;
 mod words;
 
 use galatea_testkit::postgres::Database;

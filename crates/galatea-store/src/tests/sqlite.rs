@@ -1,13 +1,13 @@
 //! What is SQLite's own: files, statements, groups, full disks. What every store must do is in the
 //! shared suite.
 
+mod conditions;
 mod costs;
 mod files;
 mod groups;
 mod index;
 mod removal;
 mod suite;
-mod upgrade;
 mod words;
 
 use crate::{Database, SqliteOptions};

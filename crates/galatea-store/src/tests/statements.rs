@@ -10,10 +10,10 @@ use galatea_core::{
 use galatea_testkit::store_suite::fixtures::Scene;
 
 use crate::{
-    agent, audit, background, backlog, cache, connect, connector_state, cursor, deleted, derived,
+    agent, audit, backlog, cache, connect, connector_state, cursor, deleted, derived,
     dialect::{Dialects, Listed},
     doomed, effect, embedding, entity, forget, forgotten, inbox, index, link, memory, neighbour,
-    outbox, postgres, recall, relationship, room, rows, sqlite, step, talk, task, usage, world,
+    outbox, postgres, relationship, room, rows, search, sqlite, step, task, usage, world,
 };
 
 /// Constants of other modules as [`Listed`].
@@ -26,17 +26,11 @@ macro_rules! listed {
 /// Statements of both dialects that their modules do not list themselves.
 const NAMED: &[Listed] = listed![
     postgres::CHANGED,
-    postgres::SIZE,
-    postgres::TAIL,
     postgres::THERE,
     agent::AGENTS,
     agent::SAVE,
     audit::AUDIT,
     audit::MISSING,
-    background::ANALYSE,
-    background::EARLIER,
-    background::PACK,
-    background::UNPACKED,
     backlog::AGAIN,
     backlog::BEHIND,
     backlog::CLAIM,
@@ -97,15 +91,6 @@ const NAMED: &[Listed] = listed![
     outbox::SELECTED,
     outbox::SENT_AS,
     outbox::TROUBLED,
-    recall::AFTER,
-    recall::BESIDE,
-    recall::BY_SEQ,
-    recall::FEW_BY_SEQ,
-    recall::EXTENT,
-    recall::LIST,
-    recall::MEANINGS,
-    recall::MENTIONS,
-    recall::WORDS,
     relationship::LINK,
     relationship::LINKED,
     relationship::LOCK,
@@ -119,14 +104,17 @@ const NAMED: &[Listed] = listed![
     room::OF_PERSON,
     room::ROOM,
     room::ROOMS,
-    sqlite::INDEX_TERMS,
-    sqlite::TERMS_BEHIND,
-    sqlite::TERMS_PROGRESS,
+    search::BESIDE,
+    search::BY_SEQ,
+    search::FEW_BY_SEQ,
+    search::INDEX_TERMS,
+    search::LIST,
+    search::MEANINGS,
+    search::MENTIONS,
+    search::TERMS_BEHIND,
+    search::TERMS_PROGRESS,
     step::SAVE,
     step::STEPS,
-    talk::READ,
-    talk::READ_BEFORE,
-    talk::ROOMS,
     task::DELETE,
     task::SAVE,
     task::TASKS,
@@ -250,7 +238,7 @@ pub(super) struct Named {
 }
 
 fn all(
-    dialect: recall::Dialect,
+    dialect: search::Dialect,
     text: fn(Dialects) -> &'static str,
     own: &[Text],
     pages: fn(&MemoryQuery) -> [String; 3],
@@ -275,15 +263,15 @@ fn all(
     let recalled = recalls.iter().flat_map(|query| {
         let of_operator = *query.visible.view() == View::Operator;
         let name = if of_operator { "operator's search" } else { "search" };
-        recall::statements(dialect, query).into_iter().map(move |text| Named { name, text })
+        search::statements(dialect, query).into_iter().map(move |text| Named { name, text })
     });
     named.chain(pages).chain(recalled).filter(|statement| !statement.text.is_empty()).collect()
 }
 
 pub(super) fn of_sqlite() -> Vec<Named> {
-    all(recall::Dialect::Sqlite, |both| both.sqlite, HOT, sqlite::filter_statements)
+    all(search::Dialect::Sqlite, |both| both.sqlite, HOT, sqlite::filter_statements)
 }
 
 pub(super) fn of_postgres() -> Vec<Named> {
-    all(recall::Dialect::Postgres, |both| both.postgres, SHARED, postgres::filter_statements)
+    all(search::Dialect::Postgres, |both| both.postgres, SHARED, postgres::filter_statements)
 }

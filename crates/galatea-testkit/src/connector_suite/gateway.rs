@@ -34,6 +34,7 @@ struct State {
     gaps: Vec<Gap>,
     cursors: HashMap<String, Cursor>,
     state: HashMap<String, serde_json::Value>,
+    others: Vec<(String, serde_json::Value)>,
     handler: Option<Arc<dyn SendHandler>>,
     handler_before_events: Option<bool>,
     health: Vec<Health>,
@@ -144,6 +145,11 @@ impl RecordingGateway {
         self.change(|s| s.put_state(key, value));
     }
 
+    /// Stores a value of the account's state as if another agent had stored it.
+    pub fn put_state_of_another(&self, key: &str, value: serde_json::Value) {
+        self.change(|s| s.others.push((key.to_owned(), value)));
+    }
+
     /// The value last stored under this key.
     pub fn stored_state(&self, key: &str) -> Option<serde_json::Value> {
         self.lock().state.get(key).cloned()
@@ -159,7 +165,7 @@ impl RecordingGateway {
         self.lock().handler.clone()
     }
 
-    /// Whether the send handler was registered before the first batch; `None` before the first
+    /// True if the send handler was registered before the first batch; `None` before the first
     /// batch.
     pub fn handler_came_first(&self) -> Option<bool> {
         self.lock().handler_before_events
@@ -285,6 +291,11 @@ impl GatewayBackend for RecordingGateway {
 
     async fn state(&self, _: &ConnectorInfo, key: &str) -> Result<Option<serde_json::Value>> {
         Ok(self.stored_state(key))
+    }
+
+    async fn account_states(&self, _: &ConnectorInfo, key: &str) -> Result<Vec<serde_json::Value>> {
+        let of_others = self.lock().others.clone().into_iter().filter(|(of, _)| of == key);
+        Ok(self.stored_state(key).into_iter().chain(of_others.map(|(_, value)| value)).collect())
     }
 
     async fn note_gap(&self, _: &ConnectorInfo, gap: Gap) -> Result<()> {

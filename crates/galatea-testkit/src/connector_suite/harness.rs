@@ -49,7 +49,7 @@ pub trait ConnectorHarness: Send + Sync + Sized + 'static {
     /// Emoji the agent has set on a message.
     async fn reactions(&self, spot: &Spot, id: &RemoteId) -> Vec<String>;
 
-    /// Whether the agent has shown typing at the spot.
+    /// True if the agent has shown typing at the spot.
     async fn typing(&self, spot: &Spot) -> bool;
 
     /// Schedules a fault for the next send to the spot.
@@ -68,7 +68,7 @@ pub trait ConnectorHarness: Send + Sync + Sized + 'static {
     /// Waits until every event is acknowledged.
     async fn wait_acknowledged(&self);
 
-    /// Whether the platform keeps messages for the connector while it is stopped.
+    /// True if the platform keeps messages for the connector while it is stopped.
     fn queues_while_away(&self) -> bool;
 
     /// True when the platform reports only messages that mention the agent; the harness then adds
@@ -95,7 +95,7 @@ pub trait ConnectorHarness: Send + Sync + Sized + 'static {
 /// Kind of spot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpotKind {
-    /// One person and the agent.
+    /// A person and the agent.
     Direct,
     /// Several people; the agent sees every message.
     Group,
@@ -127,7 +127,7 @@ pub struct Spot {
 pub struct Said {
     /// Text of the message; the harness adds the mention when `mention` is set.
     pub text: String,
-    /// Whether it mentions the agent.
+    /// True if it mentions the agent.
     pub mention: bool,
     /// Message it replies to.
     pub reply_to: Option<RemoteId>,

@@ -131,7 +131,7 @@ impl State {
     /// Sends GUILD_CREATE: a guild adds the bot, or becomes available again.
     pub(crate) fn tell_guild(&mut self, guild: u64) {
         let with_members = self.world.guild_create(guild, true);
-        // One session decides for all: every session of a test asks for the same intents.
+        // A session decides for all: every session of a test asks for the same intents.
         let members = self.sessions.all.values().any(|s| s.intents & intent::MEMBERS != 0);
         let data = if members { with_members } else { self.world.guild_create(guild, false) };
         self.event(Some(guild), intent::GUILDS, "GUILD_CREATE", &data);

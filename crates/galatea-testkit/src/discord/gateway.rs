@@ -23,7 +23,7 @@ const MAX_PAYLOADS: usize = 120;
 /// Tolerance for a late heartbeat, added to the interval.
 const TOLERANCE: Duration = Duration::from_secs(5);
 
-/// How the server ends a connection.
+/// The way the server ends a connection.
 enum Over {
     Close(u16),
     Silent,
@@ -33,13 +33,13 @@ struct Connection {
     shared: Arc<Shared>,
     number: u64,
     session: Option<String>,
-    /// Whether it asked to resume a session and got no answer. Until then heartbeats acknowledge
+    /// True if it asked to resume a session and got no answer. Until then heartbeats acknowledge
     /// the events of that session.
     resuming: bool,
     /// Number of the last event sent on this connection.
     sent: u64,
     acks: bool,
-    /// Whether events are held back for good.
+    /// True if events are held back for good.
     silent: bool,
     payloads: Vec<Instant>,
     last_beat: Instant,

@@ -24,7 +24,7 @@ pub(crate) const RAW: &str = "__RAW__";
 /// Number of events kept for a resume. Discord keeps those of some minutes.
 const KEPT: usize = 10_000;
 
-/// One session.
+/// A session.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) id: String,
@@ -63,7 +63,7 @@ impl Session {
         self.history.range(self.history.partition_point(|(s, ..)| *s <= sequence)..)
     }
 
-    /// Whether all events after this number are still kept.
+    /// True if all events after this number are still kept.
     pub(crate) fn resumable(&self, sequence: u64) -> bool {
         sequence >= self.acknowledged
             && self

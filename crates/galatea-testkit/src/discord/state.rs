@@ -22,7 +22,7 @@ use crate::{
     loopback::Record,
 };
 
-/// How the server behaves.
+/// Behaviour of the server.
 #[derive(Clone)]
 pub struct Options {
     /// The bot's id, which is encoded in its token.
@@ -35,21 +35,21 @@ pub struct Options {
     pub heartbeat: Duration,
     /// Number of shards that the server recommends.
     pub shards: u64,
-    /// Whether the Message Content intent is granted.
+    /// True if the Message Content intent is granted.
     pub content: bool,
-    /// Whether the Guild Members intent is granted.
+    /// True if the Guild Members intent is granted.
     pub members: bool,
     /// Number of sessions that may still begin today.
     pub identifies: u64,
     /// Number of messages that a channel's bucket accepts, and its time window. Discord: 5 in 5 s;
     /// the default is higher, so that suites need not wait.
     pub bucket: (u32, Duration),
-    /// Whether messages may notify people.
+    /// True if messages may notify people.
     pub pings: bool,
-    /// Whether calls are checked, limited and recorded. Off for benchmarks: messages and typing
+    /// True if calls are checked, limited and recorded. Off for benchmarks: messages and typing
     /// then take the short path, and sessions may begin at any time.
     pub checks: bool,
-    /// Whether the bot runs on a clock of its own; the time between two identifies is then not
+    /// True if the bot runs on a clock of its own; the time between two identifies is then not
     /// checked.
     pub own_time: bool,
     /// Close code for every identify and resume; `None` accepts them.
@@ -95,10 +95,10 @@ impl Options {
     }
 }
 
-/// One recorded call.
+/// A recorded call.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// When it arrived.
+    /// Time of its arrival.
     pub instant: Instant,
     /// Method and path without ids: `POST /channels/{}/messages`.
     pub route: String,
@@ -145,7 +145,7 @@ pub struct State {
 }
 
 impl State {
-    /// Whether the connection that reached this step stops sending here.
+    /// True if the connection that reached this step stops sending here.
     pub(crate) fn falls_silent(&mut self, step: Silent) -> bool {
         let meant = self.silences.front() == Some(&step);
         if meant {

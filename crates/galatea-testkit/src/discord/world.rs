@@ -29,7 +29,7 @@ pub(crate) struct Person {
     pub(crate) name: String,
     pub(crate) username: String,
     pub(crate) bot: bool,
-    /// Whether the person accepts direct messages from the bot.
+    /// True if the person accepts direct messages from the bot.
     pub(crate) takes_direct: bool,
 }
 

@@ -55,7 +55,7 @@ impl<E: Clone> Fault<E> {
         self
     }
 
-    /// Whether the fault applies to this call; counts matching calls.
+    /// True if the fault applies to this call; counts matching calls.
     fn meets(&mut self, call: &str, place: Option<i128>) -> bool {
         if self.left == 0
             || self.call.as_ref().is_some_and(|c| !c.eq_ignore_ascii_case(call))

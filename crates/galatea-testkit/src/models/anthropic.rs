@@ -188,7 +188,7 @@ impl Dialect for Anthropic {
     }
 }
 
-/// Whether a model reasons by itself. Such models accept no sampling parameters, forced tools or
+/// True if a model reasons by itself. Such models accept no sampling parameters, forced tools or
 /// prefill (models overview, migration guides).
 fn is_new(model: &str) -> bool {
     ["claude-haiku-5", "claude-sonnet-5", "claude-opus-5", "claude-fable-5"]
@@ -288,7 +288,7 @@ fn messages(body: &Value, shape: &mut Shape<'_>) -> Route {
 /// Blocks that may end a cached part ("Prompt caching").
 const MAX_CACHE_MARKS: usize = 4;
 
-/// How many blocks end a cached part.
+/// Number of blocks that end a cached part.
 fn cache_marks(body: &Value) -> usize {
     match body {
         Value::Object(fields) => {
@@ -300,7 +300,7 @@ fn cache_marks(body: &Value) -> usize {
     }
 }
 
-/// Whether each marked part is kept for an hour, in the order in which they are read: tools,
+/// True if each marked part is kept for an hour, in the order in which they are read: tools,
 /// instructions, messages ("Prompt caching": parts that are kept longer come first).
 fn cache_lives(body: &Value) -> Vec<bool> {
     fn collect(value: &Value, lives: &mut Vec<bool>) {

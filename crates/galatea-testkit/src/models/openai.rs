@@ -18,14 +18,14 @@ use super::{
 /// services.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct OpenAi {
-    /// Whether `top_k`, `min_p` and `repetition_penalty` are accepted, as by OpenRouter and vLLM.
+    /// True if `top_k`, `min_p` and `repetition_penalty` are accepted, as by OpenRouter and vLLM.
     pub extended: bool,
-    /// Whether streams begin with an SSE comment, as OpenRouter sends while it waits.
+    /// True if streams begin with an SSE comment, as OpenRouter sends while it waits.
     pub comments: bool,
 }
 
 impl OpenAi {
-    /// What was read from the cache and written into it.
+    /// Tokens that were read from the cache and written into it.
     fn details(&self, input: u64) -> Value {
         let [stored, _] = self.stored(input);
         json!({ "cached_tokens": self.cached(input), "cache_write_tokens": stored })

@@ -2,7 +2,7 @@
 
 use galatea_core::model::Finish;
 
-/// One answer of a model server.
+/// An answer of a model server.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     /// The server's default: a short text, vectors, or its list of models.
@@ -88,6 +88,8 @@ pub enum Fault {
         /// Body of the answer.
         body: &'static str,
     },
+    /// Success with a stream of this one event, in place of an answer.
+    Event(&'static str),
     /// Success with a body that is not JSON.
     Garbage,
     /// Success with an HTML page, as a captive portal sends.

@@ -44,7 +44,7 @@ impl<T: MediaTask> ScriptedMedia<T> {
         self
     }
 
-    /// How often it was called.
+    /// Number of its calls.
     pub fn calls(&self) -> usize {
         *self.calls.lock()
     }

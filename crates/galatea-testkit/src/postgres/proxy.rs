@@ -22,7 +22,7 @@ pub struct Proxy {
 struct Shared {
     /// Number of answers until one is lost; 0 when none is to be lost.
     losing: AtomicUsize,
-    /// Whether the proxy shuts after the lost answer.
+    /// True if the proxy shuts after the lost answer.
     shuts: AtomicBool,
     open: watch::Sender<bool>,
 }
@@ -68,7 +68,7 @@ impl Proxy {
         self.lose(nth);
     }
 
-    /// Whether an answer is still to be lost.
+    /// True if an answer is still to be lost.
     pub fn is_losing(&self) -> bool {
         self.shared.losing.load(Ordering::SeqCst) > 0
     }

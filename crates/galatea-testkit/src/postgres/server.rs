@@ -53,7 +53,7 @@ pub struct Server {
     password: String,
     /// User and group of the server when the tests run as root: PostgreSQL refuses to run as root.
     runs_as: Option<(u32, u32)>,
-    /// Whether every commit is flushed to the disk.
+    /// True if every commit is flushed to the disk.
     durable: bool,
 }
 
@@ -213,7 +213,7 @@ impl Server {
         fs::remove_dir_all(&self.folder).unwrap();
     }
 
-    /// Whether a process listens on the server's port.
+    /// True if a process listens on the server's port.
     pub fn is_running(&self) -> bool {
         TcpStream::connect(("127.0.0.1", self.port)).is_ok()
     }

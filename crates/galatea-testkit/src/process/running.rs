@@ -232,7 +232,7 @@ impl Running {
         }
     }
 
-    /// Whether the program is still running.
+    /// True if the program is still running.
     pub fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }

@@ -97,7 +97,7 @@ pub async fn every_message_is_accounted_for(store: Arc<dyn Store>) {
     assert_eq!((few.messages.len(), few.parts.len(), few.more), (4, 4, true));
 }
 
-/// One dead part makes the whole answer undelivered; an answer with an open part still counts as
+/// A dead part makes the whole answer undelivered; an answer with an open part still counts as
 /// being delivered.
 pub async fn an_answer_is_as_good_as_its_worst_part(store: Arc<dyn Store>) {
     let scene = Scene::new();

@@ -1,4 +1,4 @@
-//! What waits for an embedding.
+//! Memories that wait for an embedding.
 
 use galatea_core::{
     Content, Embedding, Memory, MemoryKind, RoomId, Store, Timestamp, WorldId,

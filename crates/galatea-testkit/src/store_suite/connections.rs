@@ -235,7 +235,7 @@ pub async fn rows_of_the_past_add_what_is_missing(store: Arc<dyn Store>) {
     assert_eq!(person.metadata, object(json!({ "suite": { "id": "1" }, "old": 1 })));
     let person = store.entities(&[forgotten]).await.unwrap().remove(0);
     assert!(person.names.is_empty() && person.metadata.is_empty(), "{person:?}");
-    // What is not there yet is stored whole.
+    // A new row is stored whole.
     let other = Scene::new();
     let mut change = before();
     (change.worlds[0].id, change.rooms[0].id) = (other.world, other.room);
@@ -244,7 +244,7 @@ pub async fn rows_of_the_past_add_what_is_missing(store: Arc<dyn Store>) {
     assert_eq!((world.name.as_str(), &world.metadata.extra["username"]), ("Crete", &json!("ann")));
     let room = store.room(other.room).await.unwrap().unwrap();
     assert_eq!(room.metadata, change.rooms[0].metadata);
-    // What is stored keeps it.
+    // A stored row keeps it.
     store.connect(change).await.unwrap();
     assert_eq!(store.room(other.room).await.unwrap().unwrap().metadata, room.metadata);
 }

@@ -6,7 +6,7 @@ use galatea_core::{
 };
 use std::sync::Arc;
 
-use super::fixtures::Scene;
+use super::fixtures::{Scene, searched};
 
 fn fact(scene: Scene, text: &str, at: i64, sources: &[MemoryId]) -> Derived {
     let memory = Memory { kind: MemoryKind::Facts, ..scene.memory(text, at) };
@@ -32,7 +32,7 @@ async fn exist(store: &Arc<dyn Store>, scene: Scene, all: &[&Derived]) -> Vec<bo
 
 async fn recalled(store: &Arc<dyn Store>, scene: Scene, text: &str) -> Vec<String> {
     let query = RecallQuery::new(scene.visible(), text, 10, Timestamp(100));
-    let found = store.recall(&query).await.unwrap();
+    let found = searched(store, &query).await;
     found.into_iter().map(|hit| hit.memory.content.text).collect()
 }
 
@@ -180,7 +180,7 @@ pub async fn a_fact_is_superseded_and_restored(store: Arc<dyn Store>) {
         superseded: true,
         ..RecallQuery::new(scene.visible(), "home", 10, Timestamp(100))
     };
-    assert_eq!(store.recall(&all).await.unwrap().len(), 2);
+    assert_eq!(searched(&store, &all).await.len(), 2);
     store.delete_memories(scene.agent, &[said[1].id]).await.unwrap();
     assert_eq!(exist(&store, scene, &[&old, &new]).await, [true, false]);
     assert_eq!(recalled(&store, scene, "home").await, ["home is Ghent"], "it is true again");

@@ -6,7 +6,7 @@ use galatea_core::{
 };
 use std::sync::Arc;
 
-use super::fixtures::Scene;
+use super::fixtures::{Scene, searched};
 
 const MODEL: &str = "test small";
 
@@ -30,7 +30,7 @@ fn query(scene: Scene, embedding: Embedding, at_least: f32) -> Near {
 }
 
 async fn found(store: &Arc<dyn Store>, near: &Near) -> Vec<(String, f32)> {
-    let hits = store.recall(&near.query).await.unwrap();
+    let hits = searched(store, &near.query).await;
     assert!(
         hits.iter().all(|hit| hit.memory.agent_id == near.query.visible.agent()),
         "a query stays with its agent"
@@ -89,7 +89,7 @@ pub async fn the_most_similar_come_first(store: Arc<dyn Store>) {
     let mut two = nearly;
     two.query.limit = 2;
     assert_eq!(texts(&store, &two).await, ["east", "north-east again"]);
-    assert_eq!(store.recall(&two.query).await.unwrap()[0].memory, memories[0]);
+    assert_eq!(searched(&store, &two.query).await[0].memory, memories[0]);
     two.query.limit = 0;
     assert_eq!(texts(&store, &two).await, Vec::<String>::new());
 }

@@ -6,10 +6,12 @@ use galatea_core::{
     Store, Timestamp, TurnId, Verdict, Visibility, WorldId,
     store::{
         ConnectionChange, EntityChange, Envelope, FinishedMessage, InboxEntry, InboxState, Ingest,
-        NewDelivery, OutboxState, RequestedChange, RoomChange, Settlement, TurnRecord, WorldChange,
+        NewDelivery, OutboxState, RecallQuery, Recalled, RequestedChange, RoomChange, Settlement,
+        TurnRecord, WorldChange,
     },
 };
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// Source of a platform that does not exist.
 pub const SOURCE: Source = Source::new("suite");
@@ -19,7 +21,13 @@ pub fn account() -> Account {
     Account("7".to_owned())
 }
 
-/// One room of one agent, with one person in it.
+/// The hits of a search that misses nothing: all that is stored is indexed before.
+pub async fn searched(store: &Arc<dyn Store>, query: &RecallQuery) -> Vec<Recalled> {
+    while !store.index_words().await.unwrap() {}
+    store.recall(query).await.unwrap()
+}
+
+/// A room of one agent, with one person in it.
 #[derive(Debug, Clone, Copy)]
 pub struct Scene {
     /// The agent.
@@ -43,7 +51,7 @@ impl Scene {
         }
     }
 
-    /// The same agent and person in another room.
+    /// This agent and person in another room.
     #[must_use]
     pub fn other_room(self) -> Self {
         Self { room: RoomId::fresh(), ..self }
@@ -103,12 +111,12 @@ impl Scene {
         }
     }
 
-    /// What a group in this room may see.
+    /// The view of a group in this room.
     pub fn visible(self) -> Visibility {
         Visibility::in_room(&self.as_room(ChannelType::Group), &[])
     }
 
-    /// What the person may see in a direct room.
+    /// The person's view in a direct room.
     pub fn visible_alone(self) -> Visibility {
         Visibility::in_room(&self.as_room(ChannelType::Dm), &[self.person])
     }
@@ -152,7 +160,7 @@ impl Scene {
         }
     }
 
-    /// The same message as an inbox entry.
+    /// This message as an inbox entry.
     pub fn message(self, text: &str, at: i64) -> InboxEntry {
         let memory = self.memory(text, at);
         let remote = RemoteId::new(format!("message-{}", memory.id));

@@ -6,7 +6,7 @@ use galatea_core::{
 };
 use std::sync::Arc;
 
-use super::fixtures::Scene;
+use super::fixtures::{Scene, searched};
 
 const MODEL: &str = "test small";
 
@@ -14,7 +14,7 @@ fn vector() -> Embedding {
     Embedding::new(vec![1.0, 0.0]).unwrap()
 }
 
-/// What waits, claimed for a minute.
+/// Waiting memories, claimed for a minute.
 async fn claimed(store: &Arc<dyn Store>, scene: Scene, now: i64) -> Vec<Unembedded> {
     let claim = EmbeddingClaim {
         agent: scene.agent,
@@ -27,7 +27,7 @@ async fn claimed(store: &Arc<dyn Store>, scene: Scene, now: i64) -> Vec<Unembedd
     store.claim_unembedded(&claim).await.unwrap()
 }
 
-/// The same as texts, each with that of the message before it.
+/// Their texts, each with that of the message before it.
 async fn waiting(store: &Arc<dyn Store>, scene: Scene, now: i64) -> Vec<[String; 2]> {
     let text = |memory: Memory| memory.content.text;
     let waiting = claimed(store, scene, now).await.into_iter();
@@ -49,7 +49,7 @@ async fn embedded(store: &Arc<dyn Store>, scene: Scene) -> Vec<String> {
     let mut query = RecallQuery::new(Visibility::operator(scene.agent), "", 100, Timestamp(0))
         .meaning(MODEL, vector());
     query.fusion.neighbours = 0.0;
-    let hits = store.recall(&query).await.unwrap();
+    let hits = searched(store, &query).await;
     let mut texts: Vec<String> = hits.into_iter().map(|hit| hit.memory.content.text).collect();
     texts.sort();
     texts

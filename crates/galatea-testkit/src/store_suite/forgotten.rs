@@ -143,7 +143,7 @@ pub async fn most_of_a_person_goes_before_the_turn_that_forgets_them(store: Arc<
     assert_eq!(room.name, room.remote.as_str(), "it was named after the person");
 }
 
-/// What an import brings has no inbox rows: answers are found by the message that they name, results
+/// Imported messages have no inbox rows: answers are found by the message that they name, results
 /// of actions by the turn of such an answer, and the rest by the person's direct Rooms.
 pub async fn imported_answers_to_a_person_are_forgotten(store: Arc<dyn Store>) {
     let group = Scene::new();
@@ -151,7 +151,7 @@ pub async fn imported_answers_to_a_person_are_forgotten(store: Arc<dyn Store>) {
     let other = Scene { person: EntityId::fresh(), ..group };
     let mut connections = direct.connections();
     connections.rooms[0].kind = ChannelType::Dm;
-    // As an import that has no list of participants.
+    // An import has no list of participants.
     connections.participants.clear();
     for part in [group.connections(), other.connections(), connections] {
         store.connect(part).await.unwrap();
@@ -171,7 +171,7 @@ pub async fn imported_answers_to_a_person_are_forgotten(store: Arc<dyn Store>) {
     let result =
         |at, turn| Memory { kind: MemoryKind::ActionResult, ..answer(group, at, None, turn) };
     let results = [result(3, "t1"), result(4, "t2")];
-    // What the turn of an answer said elsewhere names no message.
+    // A text that the turn of an answer sent elsewhere names no message.
     let elsewhere = Memory { room_id: RoomId::fresh(), ..answer(group, 6, None, "t1") };
     let unasked = answer(group, 14, None, "t3");
     let greeting = answer(direct, 1, None, "t4");
@@ -193,7 +193,7 @@ pub async fn imported_answers_to_a_person_are_forgotten(store: Arc<dyn Store>) {
     for of_others in [&kept, &replies[1], &results[1], &unasked, &document] {
         assert!(left(of_others).await, "{of_others:?}");
     }
-    // What comes into the direct Room when the person's own messages are gone.
+    // A message comes into the direct Room when the person's own messages are gone.
     let late = answer(direct, 900, None, "t5");
     store.save_memories(std::slice::from_ref(&late)).await.unwrap();
     let command = group.message("forget me", 950);
@@ -237,7 +237,7 @@ async fn forget(store: &Arc<dyn Store>, scene: Scene) {
     store.finish_turn(TurnRecord { effects, ..scene.turn(&[&command]) }).await.unwrap();
 }
 
-/// What a memory answers is its own `inReplyTo`, whatever else its JSON contains.
+/// A memory answers its own `inReplyTo`, whatever else its JSON contains.
 pub async fn answers_are_found_in_any_json(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let other = Scene { person: EntityId::fresh(), ..scene };

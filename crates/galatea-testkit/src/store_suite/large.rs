@@ -114,7 +114,7 @@ pub async fn embeddings_that_are_gone_leave_the_search(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let memories: Vec<Memory> =
         (0..1_200).zip(1..).map(|(n, at)| scene.memory(&format!("note {n}"), at)).collect();
-    // Those that stay are in another direction than those whose embeddings go.
+    // The remaining embeddings have another direction than those that go.
     let angle = |n: usize| match n {
         1_100.. => 100.0,
         n if n % 2 == 1 => 10.0,

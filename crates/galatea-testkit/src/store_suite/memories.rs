@@ -7,7 +7,7 @@ use galatea_core::{
 use serde_json::json;
 use std::sync::Arc;
 
-use super::fixtures::{Scene, object};
+use super::fixtures::{Scene, object, searched};
 
 async fn texts(store: &Arc<dyn Store>, query: MemoryQuery) -> Vec<String> {
     let found = store.memories(&query).await.unwrap();
@@ -23,13 +23,13 @@ fn all(scene: Scene) -> MemoryQuery {
 async fn found(store: &Arc<dyn Store>, scene: Scene, word: &str) -> Vec<String> {
     let visible = Visibility::operator(scene.agent);
     let mut query = RecallQuery::new(visible, word, 100, Timestamp(0));
-    // What stands beside a hit does not count.
+    // A neighbour of a hit does not count.
     query.fusion.neighbours = 0.0;
-    let hits = store.recall(&query).await.unwrap();
+    let hits = searched(store, &query).await;
     hits.into_iter().map(|hit| hit.memory.content.text).collect()
 }
 
-/// What was deleted is known by its id until it is stored again; what expired is not.
+/// A deleted memory is known by its id until it is stored again; an expired one is not.
 pub async fn deleted_memories_are_known(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let all: Vec<Memory> = (0..4).map(|n| scene.memory("said", n)).collect();

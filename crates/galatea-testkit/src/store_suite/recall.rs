@@ -8,7 +8,7 @@ use galatea_core::{
 };
 use std::sync::Arc;
 
-use super::fixtures::Scene;
+use super::fixtures::{Scene, searched};
 
 pub(super) const MODEL: &str = "test small";
 
@@ -22,7 +22,7 @@ pub(super) fn asking(scene: Scene, text: &str) -> RecallQuery {
 }
 
 pub(super) async fn found(store: &Arc<dyn Store>, query: &RecallQuery) -> Vec<String> {
-    texts(&store.recall(query).await.unwrap())
+    texts(&searched(store, query).await)
 }
 
 fn texts(hits: &[Recalled]) -> Vec<String> {
@@ -84,7 +84,7 @@ pub async fn words_and_meaning_are_fused(store: Arc<dyn Store>) {
     store.save_embeddings(scene.agent, MODEL, &embeddings).await.unwrap();
     let mut query = asking(scene, "Biscuit").meaning(MODEL, towards(0.0));
     query.fusion.neighbours = 0.0;
-    let hits = store.recall(&query).await.unwrap();
+    let hits = searched(&store, &query).await;
     assert_eq!(texts(&hits)[2..], ["rain again"]);
     let beagle = hits.iter().find(|hit| hit.memory == memories[0]).unwrap();
     assert_eq!(beagle.words.unwrap().rank, 1);
@@ -125,7 +125,7 @@ pub async fn neighbours_come_along(store: Arc<dyn Store>) {
     ];
     store.save_memories(&memories).await.unwrap();
     let query = RecallQuery { neighbours: true, ..asking(scene, "airport") };
-    let hits = store.recall(&query).await.unwrap();
+    let hits = searched(&store, &query).await;
     let first = &hits[0];
     assert_eq!(first.memory, memories[1]);
     assert_eq!(first.before.as_ref(), Some(&memories[0]));
@@ -134,7 +134,7 @@ pub async fn neighbours_come_along(store: Arc<dyn Store>) {
     assert!(!texts(&hits).contains(&"elsewhere".to_owned()));
     let mut alone = asking(scene, "airport");
     alone.fusion.neighbours = 0.0;
-    let hits = store.recall(&alone).await.unwrap();
+    let hits = searched(&store, &alone).await;
     assert_eq!((hits.len(), &hits[0].before), (1, &None));
 }
 
@@ -165,7 +165,7 @@ pub async fn recall_is_filtered(store: Arc<dyn Store>) {
     assert_eq!(found(&store, &room).await, Vec::<String>::new());
     for person in [scene.person, ada.person] {
         let named = RecallQuery { named: vec![person], ..base.clone() };
-        assert_eq!(store.recall(&named).await.unwrap()[0].memory.entity_id, person);
+        assert_eq!(searched(&store, &named).await[0].memory.entity_id, person);
     }
     assert_eq!(found(&store, &RecallQuery { limit: 0, ..base.clone() }).await.len(), 0);
     assert_eq!(found(&store, &RecallQuery { limit: 1, ..base }).await.len(), 1);
@@ -270,7 +270,7 @@ pub async fn another_agents_memories_are_not_recalled(store: Arc<dyn Store>) {
             for text in ["canary", "canary 1 2 3 4 5", ""] {
                 let query = RecallQuery { neighbours: true, ..asking(scene, text) }
                     .meaning(MODEL, towards(0.0));
-                let hits = store.recall(&query).await.unwrap();
+                let hits = searched(&store, &query).await;
                 let all: Vec<&Memory> = hits
                     .iter()
                     .flat_map(|hit| [Some(&hit.memory), hit.before.as_ref(), hit.after.as_ref()])
@@ -287,7 +287,7 @@ pub async fn another_agents_memories_are_not_recalled(store: Arc<dyn Store>) {
 pub async fn hostile_questions_are_harmless(store: Arc<dyn Store>) {
     let scene = Scene::new();
     let elsewhere = scene.other_room();
-    let own = format!("messagesr{} galateaterms1", scene.room.0.simple());
+    let own = format!("messagesr{}", scene.room.0.simple());
     store
         .save_memories(&[
             scene.memory("don't drop tables", 1),
@@ -356,7 +356,7 @@ pub async fn age_counts_with_a_half_life_only(store: Arc<dyn Store>) {
     let first = async |settings: Settings| {
         let fusion = Fusion::of(&settings).unwrap();
         let query = RecallQuery { fusion, now: Timestamp(41 * DAY), ..asking(scene, "kettle") };
-        store.recall(&query).await.unwrap()[0].memory.created_at
+        searched(&store, &query).await[0].memory.created_at
     };
     assert_eq!(first(Settings::default()).await, early.created_at);
     for (days, at) in [(0, early.created_at), (30, late.created_at)] {

@@ -112,7 +112,7 @@ pub async fn a_person_is_forgotten(store: Arc<dyn Store>) {
     let mut other = scene.memory("to someone else", 3);
     other.entity_id = scene.itself();
     other.metadata.insert("turn".into(), json!(galatea_core::TurnId::fresh()));
-    // What the turn says in another Room.
+    // The turn's message in another Room.
     let elsewhere = Memory { room_id: RoomId::fresh(), ..scene.memory("there", 2) };
     let elsewhere =
         Memory { entity_id: scene.itself(), metadata: answer.metadata.clone(), ..elsewhere };

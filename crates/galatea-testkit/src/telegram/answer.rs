@@ -13,7 +13,7 @@ pub(crate) struct Refusal {
     pub(crate) description: String,
     /// `parameters`.
     pub(crate) parameters: Option<Value>,
-    /// Whether a correct client would never have sent this request.
+    /// True if a correct client would never have sent this request.
     pub(crate) violation: bool,
 }
 

@@ -40,7 +40,7 @@ fn kind_of(state: &State, chat: i64, edited: bool) -> &'static str {
     }
 }
 
-/// Whether the bot may see a message (Bot API, "Privacy mode").
+/// True if the bot may see a message (Bot API, "Privacy mode").
 fn sees(state: &State, message: &Message) -> bool {
     let Some(chat) = state.world.chats.get(&message.chat) else { return false };
     let standing = chat.standing(state.world.bot);

@@ -30,7 +30,7 @@ pub struct Shown {
     pub buttons: Vec<Vec<(String, String)>>,
     /// Kind, name and bytes of its file.
     pub file: Option<(String, String, Bytes)>,
-    /// Whether it was edited.
+    /// True if it was edited.
     pub edited: bool,
     /// The whole `Message` object.
     pub json: Value,
@@ -170,12 +170,12 @@ impl Handle {
         self.shared.lock().actions.clone()
     }
 
-    /// Whether the bot deleted a message.
+    /// True if the bot deleted a message.
     pub fn is_deleted(&self, chat: i64, id: i64) -> bool {
         self.shared.lock().deleted.contains(&(chat, id))
     }
 
-    /// Whether a callback query was answered.
+    /// True if a callback query was answered.
     pub fn is_answered(&self, callback: &str) -> bool {
         self.shared.lock().callbacks.get(callback).copied().unwrap_or(false)
     }

@@ -13,7 +13,7 @@ pub(crate) struct Message {
     pub(crate) from: Option<i64>,
     /// Topic or reply thread.
     pub(crate) thread: Option<i64>,
-    /// Whether the thread is a forum topic.
+    /// True if the thread is a forum topic.
     pub(crate) in_topic: bool,
     pub(crate) date: i64,
     pub(crate) edited: Option<i64>,
@@ -51,12 +51,12 @@ impl Message {
         }
     }
 
-    /// Whether it carries a file, so that its text is a caption.
+    /// True if it carries a file, so that its text is a caption.
     pub(crate) fn has_media(&self) -> bool {
         MEDIA.iter().any(|m| self.extra.contains_key(*m))
     }
 
-    /// Whether it is a service message.
+    /// True if it is a service message.
     pub(crate) fn is_service(&self) -> bool {
         !self.extra.is_empty() && !self.has_media()
     }

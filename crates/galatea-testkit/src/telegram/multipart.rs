@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-/// One part of a form.
+/// A part of a form.
 #[derive(Debug, Clone)]
 pub(crate) struct Part {
     /// Field name.

@@ -106,7 +106,7 @@ impl Params {
         &self.files
     }
 
-    /// Whether the parameter is present and not null.
+    /// True if the parameter is present and not null.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.get(name).is_some() || self.files.contains_key(name)
     }

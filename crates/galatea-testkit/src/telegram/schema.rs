@@ -143,14 +143,14 @@ pub(crate) fn find(name: &str) -> Option<&'static Method> {
 }
 
 impl Method {
-    /// Whether the Bot API documents this parameter for the method.
+    /// True if the Bot API documents this parameter for the method.
     pub(crate) fn knows(&self, parameter: &str) -> bool {
         self.required.contains(&parameter)
             || self.optional.contains(&parameter)
             || self.groups.iter().any(|g| g.contains(&parameter))
     }
 
-    /// Whether the method sends to a chat, so that the chat's flood waits apply.
+    /// True if the method sends to a chat, so that the chat's flood waits apply.
     pub(crate) fn is_send(&self) -> bool {
         self.name.starts_with("send") && self.name != "sendChatAction"
     }

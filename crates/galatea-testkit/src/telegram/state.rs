@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{loopback::Record, telegram::loading::LoadState};
 
-/// How the server behaves. `Options::default()` is strict and records everything.
+/// Behaviour of the server. `Options::default()` is strict and records everything.
 #[derive(Clone)]
 pub struct Options {
     /// The bot's token.
@@ -36,9 +36,9 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
     /// Pacing rules; none by default, so that tests need no real time.
     pub pace: Pace,
-    /// Whether every call is recorded. Off for benchmarks.
+    /// True if every call is recorded. Off for benchmarks.
     pub history: bool,
-    /// Whether parameters are checked. Off for benchmarks: `getMe`, `getUpdates`, `sendMessage` and
+    /// True if parameters are checked. Off for benchmarks: `getMe`, `getUpdates`, `sendMessage` and
     /// `sendChatAction` then take a short path.
     pub checks: bool,
     /// `update_id` of the first update.
@@ -72,12 +72,12 @@ impl Options {
     }
 }
 
-/// One recorded call.
+/// A recorded call.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// When it arrived, by the server's clock.
+    /// Time of its arrival, by the server's clock.
     pub at: Timestamp,
-    /// When it arrived, by the machine's clock.
+    /// Time of its arrival, by the machine's clock.
     pub instant: Instant,
     /// Method in its documented spelling; clients may use any case.
     pub method: String,
@@ -101,7 +101,7 @@ impl Call {
         self.params.get(name)?.as_str()
     }
 
-    /// Whether the answer has `"ok":true`.
+    /// True if the answer has `"ok":true`.
     pub fn is_ok(&self) -> bool {
         self.answer.as_ref().is_some_and(|a| a["ok"] == true)
     }

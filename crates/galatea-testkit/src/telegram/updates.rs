@@ -51,7 +51,7 @@ impl Updates {
         }
     }
 
-    /// Whether updates of a kind are delivered. As documented, the setting applies when an update
+    /// True if updates of a kind are delivered. As documented, the setting applies when an update
     /// is created and not to earlier ones.
     pub(crate) fn wants(&self, kind: &str) -> bool {
         match &self.allowed {

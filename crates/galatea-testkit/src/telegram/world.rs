@@ -9,7 +9,7 @@ use super::message::Message;
 /// Kind of a chat (Bot API, Chat.type).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ChatKind {
-    /// One person and the bot.
+    /// A person and the bot.
     Private,
     /// Basic group.
     Group,
@@ -61,12 +61,12 @@ impl Standing {
         }
     }
 
-    /// Whether the member is in the chat.
+    /// True if the member is in the chat.
     pub fn is_in(self) -> bool {
         !matches!(self, Self::Left | Self::Kicked)
     }
 
-    /// Whether the member may manage the chat.
+    /// True if the member may manage the chat.
     pub fn is_admin(self) -> bool {
         matches!(self, Self::Creator | Self::Administrator)
     }
@@ -110,11 +110,11 @@ pub(crate) struct Chat {
     /// Topics in which only administrators may write.
     pub(crate) closed: BTreeSet<i64>,
     pub(crate) migrated_to: Option<i64>,
-    /// Whether the person blocked the bot (private chats).
+    /// True if the person blocked the bot (private chats).
     pub(crate) blocked: bool,
-    /// Whether only administrators may write.
+    /// True if only administrators may write.
     pub(crate) silent: bool,
-    /// Whether the person has written first; before that a bot may not write (Bot API, bots FAQ).
+    /// True if the person has written first; before that a bot may not write (Bot API, bots FAQ).
     pub(crate) opened: bool,
     pub(crate) messages: BTreeMap<i64, Message>,
     /// Message counter of a supergroup or channel; private chats and groups share the account's.

@@ -170,7 +170,7 @@ impl Handle {
         .collect()
     }
 
-    /// Whether the account likes a post.
+    /// True if the account likes a post.
     pub fn likes(&self, post: u64) -> bool {
         self.shared.lock().world.likes.contains(&post)
     }

@@ -23,7 +23,7 @@ pub(super) struct Limits {
 struct Window {
     used: u32,
     reset: i64,
-    /// Whether all calls are refused until the reset.
+    /// True if all calls are refused until the reset.
     shut: bool,
 }
 

@@ -167,7 +167,7 @@ impl Grants {
         Ok(answer)
     }
 
-    /// Whether a bearer token is valid.
+    /// True if a bearer token is valid.
     pub(super) fn is_good(&self, token: &str, now: i64) -> bool {
         self.access.get(token).is_some_and(|until| now < *until)
     }

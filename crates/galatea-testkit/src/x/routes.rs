@@ -17,7 +17,7 @@ use super::{
 pub(super) struct Route {
     pub(super) name: &'static str,
     pub(super) ids: Vec<String>,
-    /// Whether the route needs write permission.
+    /// True if the route needs write permission.
     pub(super) writes: bool,
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Post {
     pub(super) conversation: u64,
     pub(super) media: Vec<u64>,
     pub(super) at: Timestamp,
-    /// Whether timelines show it.
+    /// True if timelines show it.
     pub(super) listed: bool,
 }
 
@@ -141,7 +141,7 @@ impl World {
             .collect()
     }
 
-    /// Whether a post summons the account: by a mention or a quotation (X, automation rules of
+    /// True if a post summons the account: by a mention or a quotation (X, automation rules of
     /// 2026-02-23).
     pub(super) fn summons(&self, post: &Post) -> bool {
         let quoted = post

@@ -8,7 +8,7 @@ use galatea_testkit::telegram::Handle;
 use serde_json::{Value, json};
 
 thread_local! {
-    /// One client per test, because each test has its own thread and runtime. It loads no
+    /// A client per test, because each test has its own thread and runtime. It loads no
     /// certificates, which the loopback does not need.
     static CLIENT: reqwest::Client = reqwest::Client::builder().no_proxy().tls_certs_only([]).build().unwrap();
 }

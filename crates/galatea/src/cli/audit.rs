@@ -8,17 +8,18 @@ use galatea_core::{
 use serde_json::json;
 use std::{fmt::Write as _, process::ExitCode};
 
+pub(super) use super::utc::utc;
 use crate::{
     cli::{
         flags::Json,
         outbox::{failure, short},
     },
     context::Context,
-    data_dir::DataDir,
-    database,
-    exit::Exit,
-    failure::Result,
-    output::{Color, Style},
+    report::{exit::Exit, failure::Result, output::Style},
+};
+use galatea_host::{
+    look::{Color, Look},
+    storage::{data_dir::DataDir, database},
 };
 
 /// Prove that no message is missing: received = answered + … + pending
@@ -156,7 +157,11 @@ fn render(
             text,
             "\n{} {}",
             style.bold(Color::Green, "✓"),
-            crate::report::hang(2, "every message received is in exactly one column", style)
+            crate::report::output::hang(
+                2,
+                "every message received is in exactly one column",
+                style
+            )
         );
     } else {
         let _ = writeln!(
@@ -228,13 +233,6 @@ fn gap(missing: &Missing) -> String {
         time(gap.to),
         gap.reason
     )
-}
-
-/// RFC 3339 in seconds and UTC, as in log lines.
-pub(super) fn utc(at: Timestamp) -> String {
-    let time = time::OffsetDateTime::from_unix_timestamp(at.0 / 1000).ok();
-    time.and_then(|t| t.format(&time::format_description::well_known::Rfc3339).ok())
-        .unwrap_or_else(|| at.0.to_string())
 }
 
 #[cfg(test)]

@@ -9,9 +9,10 @@ use galatea_core::{
 use serde_json::json;
 use std::process::ExitCode;
 
-use crate::{
-    cli::flags::Json, connectors::PLATFORMS, context::Context, data_dir::DataDir, database,
-    failure::Result,
+use crate::{cli::flags::Json, context::Context, report::failure::Result};
+use galatea_host::{
+    platforms::PLATFORMS,
+    storage::{data_dir::DataDir, database},
 };
 
 /// Block people, rooms and Worlds, so that they are never answered

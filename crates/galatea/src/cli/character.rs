@@ -14,9 +14,14 @@ use std::{
 use crate::{
     cli::flags::Json,
     context::Context,
-    failure::{Failure, Result},
-    files::{self, Access},
-    output::Output,
+    report::{
+        failure::{Failure, Result},
+        output::Output,
+    },
+};
+use galatea_host::{
+    look::{Color, Look},
+    storage::files::{self, Access},
 };
 
 pub(crate) use read::read;
@@ -162,7 +167,7 @@ pub(crate) fn write_new(context: &Context, name: &str, file: &Path, force: bool)
 fn wrote(output: &Output, file: &Path) {
     output.say(format_args!(
         "{} wrote {}",
-        output.talk_style.paint(crate::output::Color::Green, "✓"),
+        output.talk_style.paint(Color::Green, "✓"),
         file.display()
     ));
 }

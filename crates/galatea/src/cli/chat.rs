@@ -22,8 +22,9 @@ use std::process::ExitCode;
 use crate::{
     cli::flags::{Characters, Json},
     context::Context,
-    failure::Result,
+    report::failure::Result,
 };
+use galatea_host::storage::data_dir::DataDir;
 
 /// Talk to an agent here
 ///
@@ -66,12 +67,11 @@ impl Chat {
     /// Connects to the agent or starts it, and talks.
     pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
         let configuration = context.configuration()?;
-        let data_dir =
-            crate::data_dir::DataDir::locate(&configuration.settings, &context.working_dir);
+        let data_dir = DataDir::locate(&configuration.settings, &context.working_dir);
         let name = self.name.clone().unwrap_or_else(own_name);
         if let Some(client) = find::running(data_dir.path(), self.agent.as_deref(), &name).await? {
             if !self.characters.characters.is_empty() {
-                return Err(crate::failure::Failure::usage(
+                return Err(crate::report::failure::Failure::usage(
                     "a galatea is running here already, so --character has no effect",
                     "leave it out, or use another data folder (GALATEA_DATA_DIR)",
                 ));
@@ -96,7 +96,7 @@ impl Chat {
         &self,
         mut client: galatea_terminal::TerminalClient,
         lookup: &failure_lookup::Verdicts,
-        data_dir: &crate::data_dir::DataDir,
+        data_dir: &DataDir,
         context: &Context,
     ) -> Result<ExitCode> {
         use std::io::IsTerminal;
@@ -109,7 +109,7 @@ impl Chat {
                 .await
                 .map(|end| match end {
                     interactive::End::Done => ExitCode::SUCCESS,
-                    interactive::End::Interrupted => crate::exit::Exit::Interrupted.into(),
+                    interactive::End::Interrupted => crate::report::exit::Exit::Interrupted.into(),
                 })
         } else {
             one_shot::say_lines(&mut client, lookup, self.json.json, &context.output)

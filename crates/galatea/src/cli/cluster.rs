@@ -11,14 +11,19 @@ use std::{fmt::Write as _, process::ExitCode, time::Duration};
 use crate::{
     cli::flags::Json,
     context::Context,
-    data_dir::DataDir,
-    database,
-    exit::Exit,
-    failure::Result,
-    idle_work::{self, AllWanted, Kind, Wanted, kind},
-    member,
-    output::{Color, Style},
-    report::hang,
+    report::{
+        exit::Exit,
+        failure::Result,
+        output::{Style, hang},
+    },
+};
+use galatea_host::{
+    look::{Color, Look},
+    process::{
+        idle_work::{self, AllWanted, Kind, Wanted, kind},
+        member,
+    },
+    storage::{data_dir::DataDir, database},
 };
 
 /// See the processes that share a PostgreSQL

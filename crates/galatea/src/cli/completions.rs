@@ -17,9 +17,10 @@ pub(crate) struct Completions {
 }
 
 impl Completions {
-    pub(crate) fn run(&self, context: &Context) -> ExitCode {
+    /// Prints the script for the command tree.
+    pub(crate) fn run(&self, mut command: clap::Command, context: &Context) -> ExitCode {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut super::command(), "galatea", &mut script);
+        clap_complete::generate(self.shell, &mut command, "galatea", &mut script);
         context.output.raw(&script);
         ExitCode::SUCCESS
     }

@@ -1,30 +1,29 @@
 //! `galatea connector`: lists, checks and logs in to platforms, and creates new connectors.
 
 mod login;
+mod names;
 mod new;
 mod scaffold;
 
 use clap::{Args, Subcommand};
-use galatea_core::{Clock, Error, Finding, Host, Severity, SystemClock};
+use galatea_core::{Clock, Finding, Host, Severity, SystemClock};
 use serde_json::json;
 use std::{process::ExitCode, sync::Arc};
 
 use crate::{
-    accounts,
     cli::{
         flags::{Characters, Fix, Json},
         repairs::Repairs,
         status,
     },
-    connectors::{Built, PLATFORMS, Taken},
     context::Context,
-    data_dir::DataDir,
-    exit::Exit,
-    failure::Result,
-    findings,
-    output::Color,
-    personas::{self, Persona},
-    report::hang,
+    report::{exit::Exit, failure::Result, findings, output::hang},
+};
+use galatea_host::{
+    characters::personas::{self, Persona},
+    look::{Color, Look},
+    platforms::{Built, PLATFORMS, Taken, accounts},
+    storage::data_dir::DataDir,
 };
 
 /// Platforms: which are on, and do they work
@@ -210,7 +209,7 @@ impl Check {
         if let Some(wanted) = &wanted
             && !PLATFORMS.iter().any(|p| p.source.as_str() == wanted)
         {
-            return Err(unknown(wanted).into());
+            return Err(names::unknown(wanted).into());
         }
         let mut checked = Vec::new();
         for entry in entries.iter().filter(|e| wanted.as_ref().is_none_or(|w| e.source == *w)) {
@@ -302,28 +301,13 @@ pub(crate) fn unasked(cost: &str, source: &galatea_core::Source) -> Finding {
     .with_fix(format!("`galatea connector check {source} --yes` asks"))
 }
 
-fn unknown(name: &str) -> Error {
-    let known: Vec<_> = PLATFORMS.iter().map(|p| p.source.as_str()).collect();
-    let near = known
-        .iter()
-        .copied()
-        .min_by_key(|k| strsim::damerau_levenshtein(k, name))
-        .filter(|k| strsim::damerau_levenshtein(k, name) <= 2);
-    let error = Error::not_found(format!("there is no platform named {name}"))
-        .with_code("GAL-CONNECTOR-NAME");
-    match near {
-        Some(near) => error.with_fix(format!("did you mean {near}?")),
-        None => error.with_fix(format!("choose one of: {}", known.join(", "))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_misspelt_platform_is_corrected() {
-        assert_eq!(unknown("telegam").fix(), Some("did you mean telegram?"));
-        assert!(unknown("irc").fix().unwrap().contains("terminal"));
+        assert_eq!(names::unknown("telegam").fix(), Some("did you mean telegram?"));
+        assert!(names::unknown("irc").fix().unwrap().contains("terminal"));
     }
 }

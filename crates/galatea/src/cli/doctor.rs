@@ -4,6 +4,7 @@
 mod answers;
 mod characters;
 mod configuration;
+mod examined;
 mod machine;
 mod repair;
 mod services;
@@ -16,20 +17,18 @@ use serde_json::json;
 use std::{cmp::Reverse, process::ExitCode};
 
 use crate::{
-    breakers,
     cli::{
         flags::{Characters, Fix, Json},
         repairs::Repairs,
         status,
     },
-    config::Configuration,
     context::Context,
-    data_dir::DataDir,
-    exit::Exit,
-    failure::Result,
-    findings,
-    health::Reason,
-    lock::{self, Holder},
+    report::{breakers, exit::Exit, failure::Result, findings},
+};
+use examined::Examined;
+use galatea_host::{
+    readiness::Reason,
+    storage::{data_dir::DataDir, lock},
 };
 
 /// Find out what works and what does not; exit 7 when something does not
@@ -52,15 +51,6 @@ pub(crate) struct Doctor {
     characters: Characters,
     #[command(flatten)]
     json: Json,
-}
-
-/// Shared by the checks of one run.
-struct Examined<'a> {
-    context: &'a Context,
-    configuration: &'a Configuration,
-    data_dir: DataDir,
-    /// The process that uses this data folder, if one runs.
-    running: Option<Holder>,
 }
 
 impl Doctor {
@@ -140,9 +130,4 @@ fn is_found(remark: &Reason, found: &[Finding]) -> bool {
     found.iter().any(|finding| {
         Some(&finding.id) == remark.code.as_ref() && finding.message == remark.message
     })
-}
-
-/// Converts the reports of a failure into findings.
-fn failed(subject: &str, failure: &crate::failure::Failure) -> Vec<Finding> {
-    failure.reports.iter().map(|report| findings::from_report(subject, report)).collect()
 }

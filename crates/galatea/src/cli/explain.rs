@@ -9,14 +9,14 @@ use serde_json::json;
 use std::process::ExitCode;
 
 use crate::{
-    breakers, catalogue,
     cli::{flags::Json, status},
-    connectors::PLATFORMS,
     context::Context,
-    data_dir::DataDir,
-    database,
-    failure::Result,
-    findings,
+    report::{breakers, failure::Result, findings},
+};
+use galatea_host::{
+    catalogue,
+    platforms::PLATFORMS,
+    storage::{data_dir::DataDir, database},
 };
 
 /// Tell why a message was or was not answered, or what an error code means

@@ -3,30 +3,6 @@
 use clap::Args;
 use std::path::PathBuf;
 
-/// Flags that every command takes.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Common options")]
-pub(crate) struct Globals {
-    /// Only data and errors
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
-    pub(crate) quiet: bool,
-    /// More detail; twice for even more
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
-    pub(crate) verbose: u8,
-    /// Never ask; fail with the flag that answers the question
-    #[arg(long, global = true)]
-    pub(crate) no_input: bool,
-    /// Read this file in place of ./.env
-    #[arg(long, global = true, value_name = "FILE")]
-    pub(crate) env_file: Option<PathBuf>,
-    /// Read this file in place of ./galatea.toml
-    #[arg(long, global = true, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-    /// Write log lines as JSON
-    #[arg(long, global = true)]
-    pub(crate) log_json: bool,
-}
-
 /// `--json`, for commands that read something.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct Json {

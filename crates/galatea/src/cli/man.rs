@@ -7,7 +7,8 @@ use std::{
     process::ExitCode,
 };
 
-use crate::{context::Context, failure::Result, files::cannot};
+use crate::{context::Context, report::failure::Result};
+use galatea_host::storage::files::cannot;
 
 /// Print the manual page, or write one per command
 #[derive(Debug, Clone, Args)]
@@ -22,8 +23,7 @@ pub(crate) struct Man {
 
 impl Man {
     /// Prints or writes.
-    pub(crate) fn run(&self, context: &Context) -> Result<ExitCode> {
-        let mut command = super::command();
+    pub(crate) fn run(&self, mut command: clap::Command, context: &Context) -> Result<ExitCode> {
         command.build();
         let Some(dir) = &self.dir else {
             context.output.raw(&page(&command).map_err(|e| cannot("standard output".as_ref(), e))?);

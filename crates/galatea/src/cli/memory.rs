@@ -3,23 +3,13 @@
 
 mod bar;
 mod export;
-mod format;
-#[cfg(feature = "fuzz")]
-pub(crate) mod fuzz;
 mod import;
-mod input;
-mod lines;
 mod list;
 mod own;
-mod past;
-mod place;
-mod record;
 mod remove;
 mod search;
-mod seen;
 mod select;
 mod show;
-mod skipped;
 
 use clap::{Args, Subcommand};
 use std::{path::PathBuf, process::ExitCode};

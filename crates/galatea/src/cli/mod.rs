@@ -24,11 +24,16 @@ mod repairs;
 mod start;
 mod status;
 mod usage;
+mod utc;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
-use crate::{context::Context, failure::Result, report::WIDTH};
+use crate::{
+    context::{Context, Globals},
+    report::failure::Result,
+};
+use galatea_host::look::WIDTH;
 
 /// Order of a help text: description, examples, usage, options.
 const HELP: &str =
@@ -38,14 +43,14 @@ const HELP: &str =
 #[derive(Debug, Parser)]
 #[command(
     name = "galatea",
-    version = crate::version::FULL,
+    version = crate::process::version::FULL,
     before_help = "Examples:\n  galatea                       start; the demo agent needs no keys\n  galatea init                  connect Telegram and a model, step by step\n  galatea chat                  talk to the agent here\n  galatea doctor                find out what does not work, and why",
     after_help = "Exit codes: 0 ok, 1 failure, 2 usage, 3 configuration, 4 authentication,\n5 network or provider, 6 conflict (port, data folder), 7 findings in doctor or\nvalidate, 101 a fault in Galatea itself, 130 interrupted.\n\nWithout a command, galatea does what `galatea start` does."
 )]
 pub(crate) struct Cli {
     /// Options of every command.
     #[command(flatten)]
-    pub(crate) globals: flags::Globals,
+    pub(crate) globals: Globals,
     /// What to do; `start` when absent.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
@@ -116,9 +121,9 @@ pub(crate) async fn run(cli: Cli, context: &Context) -> Result<ExitCode> {
         Command::Block(block) => block.run(context).await,
         Command::Usage(usage) => usage.run(context).await,
         Command::Memory(memory) => memory.run(context).await,
-        Command::Completions(completions) => Ok(completions.run(context)),
-        Command::Man(man) => man.run(context),
-        Command::Reference(reference) => Ok(reference.run(context)),
+        Command::Completions(completions) => Ok(completions.run(command(), context)),
+        Command::Man(man) => man.run(command(), context),
+        Command::Reference(reference) => Ok(reference.run(command(), context)),
     }
 }
 

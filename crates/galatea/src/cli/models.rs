@@ -10,16 +10,20 @@ use serde_json::{Value, json};
 use std::{fmt::Write as _, process::ExitCode, sync::Arc};
 
 use crate::{
-    choosing,
     cli::flags::{Characters, Json},
     context::Context,
-    data_dir::DataDir,
-    exit::Exit,
-    failure::Result,
-    findings,
-    output::Style,
-    personas,
-    report::hang,
+    report::{
+        exit::Exit,
+        failure::Result,
+        findings,
+        output::{Style, hang},
+    },
+};
+use galatea_host::{
+    characters::personas,
+    look::{Color, Look},
+    models::choosing,
+    storage::data_dir::DataDir,
 };
 
 /// Show which models are used and why, or choose again from the providers' lists
@@ -206,7 +210,7 @@ fn to_json(built: &Built) -> Value {
 }
 
 fn render(built: &Built, style: Style) -> String {
-    let mut text = format!("{}\n", style.bold(crate::output::Color::Cyan, &built.name));
+    let mut text = format!("{}\n", style.bold(Color::Cyan, &built.name));
     if built.configured.uses.is_empty() {
         let _ = writeln!(text, "  {}", hang(2, &built.configured.description, style));
     }

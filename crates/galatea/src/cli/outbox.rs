@@ -9,13 +9,14 @@ use serde_json::json;
 use std::{fmt::Write as _, process::ExitCode};
 
 use crate::{
-    cli::{audit::utc, flags::Json},
+    cli::{flags::Json, utc::utc},
     context::Context,
-    data_dir::DataDir,
-    database,
-    failure::Result,
-    output::{Color, Style},
-    trouble::Trouble,
+    report::{failure::Result, output::Style},
+};
+use galatea_host::{
+    look::{Color, Look},
+    report::Trouble,
+    storage::{data_dir::DataDir, database},
 };
 
 /// Limit of rows, for `--all` too. Far more than a person reads.

@@ -8,12 +8,11 @@ use serde_json::json;
 use std::{process::ExitCode, time::Duration};
 
 use crate::{
-    cli::{audit::utc, flags::Json},
+    cli::{flags::Json, utc::utc},
     context::Context,
-    data_dir::DataDir,
-    database,
-    failure::{Failure, Result},
+    report::failure::{Failure, Result},
 };
+use galatea_host::storage::{data_dir::DataDir, database};
 
 /// Approve strangers who wait to talk to an agent, and invite friends
 #[derive(Debug, Clone, Args)]

@@ -9,7 +9,8 @@ use galatea_models::families::{self, Family, Limit, Role, Sampling, Wire};
 use serde_json::json;
 use std::{fmt::Write as _, process::ExitCode};
 
-use crate::{catalogue, config, context::Context};
+use crate::context::Context;
+use galatea_host::{catalogue, config};
 
 /// Print the declarations that the reference documents are generated from
 #[derive(Debug, Clone, Args)]
@@ -36,7 +37,7 @@ enum Topic {
 
 impl Reference {
     /// Prints the topic.
-    pub(crate) fn run(&self, context: &Context) -> ExitCode {
+    pub(crate) fn run(&self, command: clap::Command, context: &Context) -> ExitCode {
         let text = match self.topic {
             Topic::Env => {
                 let groups: Vec<_> = config::groups()
@@ -48,7 +49,7 @@ impl Reference {
             Topic::Errors => {
                 format!("{:#}", json!({ "errors": catalogue::all().collect::<Vec<_>>() }))
             }
-            Topic::Cli => commands(),
+            Topic::Cli => commands(command),
             Topic::Rights => rights::markdown(),
             Topic::Models => models(),
             Topic::Schema => format!("{:#}", galatea_core::character::schema()),
@@ -141,8 +142,7 @@ fn row(family: &Family) -> String {
     format!("| {} |", cells.join(" | "))
 }
 
-fn commands() -> String {
-    let mut command = super::command();
+fn commands(mut command: clap::Command) -> String {
     command.build();
     let mut text = "# Commands\n".to_owned();
     section(&command, 2, &mut text);

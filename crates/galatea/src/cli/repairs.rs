@@ -5,11 +5,13 @@ use std::io;
 
 use crate::{
     context::Context,
-    exit::Exit,
-    failure::{Failure, Result},
-    findings,
-    report::Report,
+    report::{
+        exit::Exit,
+        failure::{Failure, Result},
+        findings,
+    },
 };
+use galatea_host::report::Report;
 
 /// How the questions of `--fix` are answered.
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +77,7 @@ impl Repairs {
             "{title}\n{}",
             findings::render(std::slice::from_ref(finding), context.output.talk_style).trim_end()
         ));
-        cliclack::confirm(crate::printable::text(question))
+        cliclack::confirm(crate::report::printable::text(question))
             .initial_value(false)
             .interact()
             .map_err(ended)

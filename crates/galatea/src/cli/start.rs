@@ -1,7 +1,8 @@
 //! `galatea start`: runs the agents until a signal stops the process.
 
+mod activity;
+mod banner;
 mod overview;
-mod signals;
 
 use clap::Args;
 use galatea_core::{Settings, store::ProcessRole};
@@ -15,21 +16,23 @@ use std::{
 };
 
 use crate::{
-    activity, allocator,
-    boot::{self, Booted, Platforms},
     cli::flags::Characters,
-    config::GALATEA_ROLE,
     context::Context,
-    data_dir::DataDir,
-    exit::Exit,
-    failure::Result,
-    health,
-    lock::InstanceLock,
-    logging, no_model,
-    output::Color,
-    personas, readiness,
+    process::{allocator, executable, health, signals::Signals, version},
+    report::{exit::Exit, failure::Result, output::Output},
 };
-use signals::Signals;
+use galatea_host::{
+    agents::{
+        Platforms,
+        boot::{self, BootOptions, Booted},
+    },
+    characters::personas,
+    config::GALATEA_ROLE,
+    look::{Color, Look},
+    readiness,
+    report::Trouble,
+    storage::{data_dir::DataDir, lock::InstanceLock},
+};
 
 /// Longest wait for turns and sends in flight after the first signal. Service managers kill a
 /// process after 30 s or more.
@@ -83,8 +86,16 @@ impl Start {
         })?;
         let redactor = &context.output.redactor;
         let role = self.role(settings)?;
-        let booted =
-            boot::boot(settings, &data_dir, personas, Platforms::All, role, redactor).await?;
+        let options = BootOptions {
+            settings,
+            data_dir: &data_dir,
+            platforms: Platforms::All,
+            role,
+            redactor,
+            version: version::FULL,
+            parser: &executable::path(),
+        };
+        let booted = boot::boot(options, personas).await?;
 
         tokio::spawn(allocator::give_back_after_bursts());
         let stopping = Arc::new(AtomicBool::new(false));
@@ -93,7 +104,7 @@ impl Start {
             readiness::probe(&booted, began, Arc::clone(&stopping)),
             redactor.clone(),
         ));
-        let people = (!logging::is_json(context)).then(|| context.output.clone());
+        let people = (!context.logs_json()).then(|| context.output.clone());
         let models = booted.agents.iter().map(|a| (a.id, a.health.clone())).collect();
         let activity = activity::Watch::start(
             booted.orchestrator.events().subscribe(),
@@ -114,7 +125,7 @@ impl Start {
             .agents
             .iter()
             .filter_map(|agent| agent.no_answer.as_ref())
-            .for_each(|trouble| no_model::report_once(trouble, people.as_ref()));
+            .for_each(|trouble| report_no_model(trouble, people.as_ref()));
 
         tokio::select! {
             () = signals.next() => {}
@@ -147,6 +158,16 @@ async fn drain(booted: &Booted, signals: &mut Signals) -> ExitCode {
             tracing::warn!("stopped at once; unfinished work continues at the next start");
             // Returning from main would wait for the work that is to be abandoned.
             std::process::exit(Exit::Interrupted as i32)
+        }
+    }
+}
+
+/// Reports once that no model answers: as a log line, or to `people` as an error.
+fn report_no_model(trouble: &Trouble, people: Option<&Output>) {
+    match people {
+        Some(people) => people.report(&trouble.report("model")),
+        None => {
+            tracing::error!(code = trouble.code, fix = trouble.fix, "model  {}", trouble.message)
         }
     }
 }

@@ -8,17 +8,23 @@ use serde_json::json;
 use std::{fmt::Write as _, process::ExitCode, time::Duration};
 
 use crate::{
-    breakers,
     cli::flags::Json,
     context::Context,
-    data_dir::DataDir,
-    exit::Exit,
-    failure::Result,
-    findings,
-    health::{Readiness, Reason},
-    lock::{self, Holder},
-    output::{Color, Style},
-    report::hang,
+    report::{
+        breakers,
+        exit::Exit,
+        failure::Result,
+        findings,
+        output::{Style, hang},
+    },
+};
+use galatea_host::{
+    look::{Color, Look},
+    readiness::{Readiness, Reason},
+    storage::{
+        data_dir::DataDir,
+        lock::{self, Holder},
+    },
 };
 
 /// Longest wait for the answer. The process only queries its own database.
@@ -201,7 +207,7 @@ fn no_health(holder: Holder) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::health::{AgentState, ConnectorState};
+    use galatea_host::readiness::{AgentState, ConnectorState};
 
     #[test]
     fn what_is_in_the_way_comes_with_its_next_action() {

@@ -12,7 +12,8 @@ use std::{
     process::ExitCode,
 };
 
-use crate::{cli::flags::Json, context::Context, data_dir::DataDir, database, failure::Result};
+use crate::{cli::flags::Json, context::Context, report::failure::Result};
+use galatea_host::storage::{data_dir::DataDir, database};
 
 /// Show what answers cost: tokens, money, answers and refusals
 #[derive(Debug, Clone, Args)]

@@ -1,10 +1,12 @@
 //! Environment of the chaos test: fifty rooms on two platforms, with people who ask questions
 //! there.
 
-use parking_lot::Mutex;
 use std::{
     collections::BTreeSet,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -21,7 +23,7 @@ use crate::{
     truth::{self, Question, Room},
 };
 
-/// How long the last answers may make no progress: longer than the longest backoff between two
+/// Time that the last answers may make no progress: longer than the longest backoff between two
 /// attempts of one of them (64 s after seven failures) plus an open circuit breaker.
 const PATIENCE: Duration = Duration::from_secs(150);
 
@@ -115,7 +117,7 @@ impl House {
     pub(crate) fn ask(&self, room: usize, words: u32) {
         let number = u32::try_from(self.next.fetch_add(1, Ordering::Relaxed)).unwrap();
         let question = Question { number, words };
-        self.asked.lock()[room].push(question);
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner)[room].push(question);
         let text = question.text();
         match &self.places[room] {
             Place::Telegram(who, chat) => {
@@ -143,13 +145,17 @@ impl House {
         let reported = output.lines().filter(|line| {
             ["\"WARN\"", "\"ERROR\"", "looking for"].iter().any(|sign| line.contains(sign))
         });
-        self.complaints.lock().extend(reported.map(str::to_owned));
+        self.complaints
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(reported.map(str::to_owned));
     }
 
     /// All kept warnings and errors, and the Telegram calls around those that contain one of these
     /// words.
     pub(crate) fn evidence(&self, words: &[String]) -> String {
-        let mut lines = std::mem::take(&mut *self.complaints.lock());
+        let mut lines =
+            std::mem::take(&mut *self.complaints.lock().unwrap_or_else(PoisonError::into_inner));
         let says = |text: &str| {
             text.split_whitespace().any(|word| words.iter().any(|known| known == word))
         };
@@ -198,7 +204,7 @@ impl House {
 
     /// The newest questions of each room with at least their answers.
     fn look(&self, newest: usize) -> Vec<Room> {
-        let asked = self.asked.lock();
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         let parts = newest.saturating_mul(PARTS);
         let shown = |place: &Place| -> Vec<String> {
             match place {
@@ -233,7 +239,7 @@ impl House {
     /// Gaps that the program reported. The platforms keep every event during a run, so each gap is
     /// a false alarm.
     pub(crate) fn gaps(&self) -> Vec<String> {
-        let complaints = self.complaints.lock();
+        let complaints = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
         let gaps = complaints.iter().filter(|line| line.contains("GAL-GAP"));
         gaps.map(|line| format!("a gap was reported although no event is missing: {line}"))
             .collect()

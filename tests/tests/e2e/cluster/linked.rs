@@ -1,4 +1,4 @@
-//! One person on two platforms, whose Rooms are answered by different processes.
+//! A person on two platforms, whose Rooms are answered by different processes.
 
 use galatea_testkit::{
     discord::{self, Channel},
@@ -22,7 +22,7 @@ impl<'a> Person<'a> {
         Self { crowd, here: (here, chat), there: (there, channel) }
     }
 
-    /// What is shown on Telegram after these many messages.
+    /// The texts on Telegram after these many messages.
     async fn shown(&self, before: usize) -> String {
         self.crowd.stage.telegram.wait_shown(self.here.1.id, before + 1).await;
         self.crowd.stage.texts(&self.here.1)[before..].join("\n")

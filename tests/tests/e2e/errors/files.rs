@@ -1,68 +1,74 @@
 //! Errors in files and variables: unknown names, malformed text, missing files.
 
-use super::{Scene, finding, says};
+use super::{Scene, findings, reports, says};
 
 const UNKNOWN: &str = "{\n  \"name\": \"Ada\",\n  \"bio\": \"x\",\n  \"topcs\": [\"tea\"]\n}\n";
 
-/// Checks that `start` and `doctor` refuse a faulty character file.
-async fn is_refused(file: &str, text: &str, code: &str, form: &[&str], place: &str) {
+/// Faulty character files: name, text, code, what is shown with a caret, and the place.
+const FAULTY: &[(&str, &str, &str, &[&str], &str)] = &[
+    (
+        "broken.json",
+        "{\n  \"name\": \"Ada\"\n  \"bio\": \"x\"\n}\n",
+        "GAL-CHAR-SYNTAX",
+        &[
+            "error[GAL-CHAR-SYNTAX]: a comma is missing here",
+            "--> broken.json:2:16",
+            "2| \"name\": \"Ada\"",
+            "| ^",
+            "fix: put a comma between the two items",
+        ],
+        "broken.json:2:16",
+    ),
+    (
+        "wrong.json",
+        "{\n  \"name\": \"Ada\",\n  \"bio\": 7\n}\n",
+        "GAL-CHAR-TYPE",
+        &[
+            "error[GAL-CHAR-TYPE]: `bio` must be text or a list of texts, this is a number",
+            "--> wrong.json:3:10",
+            "3| \"bio\": 7",
+            "| ^",
+            "fix:",
+        ],
+        "wrong.json:3:10",
+    ),
+    (
+        "wrong.toml",
+        "name = \"Ada\"\nbio =\n",
+        "GAL-CHAR-SYNTAX",
+        &["error[GAL-CHAR-SYNTAX]: not valid TOML", "--> wrong.toml:2:6", "2| bio =", "| ^"],
+        "wrong.toml:2:6",
+    ),
+];
+
+#[tokio::test]
+async fn a_faulty_character_file_is_shown_with_a_caret() {
     let scene = Scene::set().await;
-    scene.stage.home.write(file, text);
-    for args in [&["start", "--character", file][..], &["chat", "--character", file, "-m", "Q1"]] {
+    let (mut named, mut files) = (Vec::new(), Vec::new());
+    for (file, text, ..) in FAULTY {
+        scene.stage.home.write(file, text);
+        named.extend(["--character", file]);
+        files.push(*file);
+    }
+    let (file, _, _, form, _) = FAULTY[0];
+    let commands =
+        [&["start", "--character", file][..], &["chat", "--character", file, "-m", "Q1"]];
+    for args in commands {
         let refused = scene.run(args).await;
         assert_eq!(refused.code, Some(3), "{args:?}: {}", refused.stderr);
         says(&refused.stderr, form);
     }
-    let doctor = scene.run(&["doctor", "--character", file]).await;
+    let doctor = scene.run(&[&["doctor"], &named[..]].concat()).await;
     assert_eq!(doctor.code, Some(7));
-    says(&doctor.stdout, &[code, "where:", place]);
-    assert_eq!(
-        finding(&scene.run(&["doctor", "--json", "--character", file]).await, code)["origin"],
-        place
-    );
-    let validate = scene.run(&["character", "validate", file]).await;
+    let found = findings(&scene.run(&[&["doctor", "--json"], &named[..]].concat()).await);
+    let validate = scene.run(&[&["character", "validate"], &files[..]].concat()).await;
     assert_eq!(validate.code, Some(7));
-    says(&validate.stdout, form);
+    for (_, _, code, form, place) in FAULTY {
+        reports(&doctor.stdout, &[code, "where:", place]);
+        assert!(found.iter().any(|f| f["id"] == *code && f["origin"] == *place), "{code}");
+        says(&validate.stdout, form);
+    }
     assert!(!scene.stage.home.path().join(".galatea").exists(), "nothing was made");
-}
-
-#[tokio::test]
-async fn json_that_is_none_is_shown_with_a_caret() {
-    let text = "{\n  \"name\": \"Ada\"\n  \"bio\": \"x\"\n}\n";
-    let form = [
-        "error[GAL-CHAR-SYNTAX]: a comma is missing here",
-        "--> broken.json:2:16",
-        "2| \"name\": \"Ada\"",
-        "| ^",
-        "fix: put a comma between the two items",
-    ];
-    is_refused("broken.json", text, "GAL-CHAR-SYNTAX", &form, "broken.json:2:16").await;
-}
-
-#[tokio::test]
-async fn a_value_of_the_wrong_kind_is_shown_with_a_caret() {
-    let form = [
-        "error[GAL-CHAR-TYPE]: `bio` must be text or a list of texts, this is a number",
-        "--> wrong.json:3:10",
-        "3| \"bio\": 7",
-        "| ^",
-        "fix:",
-    ];
-    is_refused(
-        "wrong.json",
-        "{\n  \"name\": \"Ada\",\n  \"bio\": 7\n}\n",
-        "GAL-CHAR-TYPE",
-        &form,
-        "wrong.json:3:10",
-    )
-    .await;
-}
-
-#[tokio::test]
-async fn toml_that_is_none_is_shown_with_a_caret() {
-    let form = ["error[GAL-CHAR-SYNTAX]: not valid TOML", "--> wrong.toml:2:6", "2| bio =", "| ^"];
-    is_refused("wrong.toml", "name = \"Ada\"\nbio =\n", "GAL-CHAR-SYNTAX", &form, "wrong.toml:2:6")
-        .await;
 }
 
 #[tokio::test]

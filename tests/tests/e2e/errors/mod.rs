@@ -5,9 +5,10 @@ mod discord;
 mod files;
 mod machine;
 mod model;
+mod pages;
 mod sending;
+mod shapes;
 mod startup;
-mod token;
 mod webhook;
 mod x;
 
@@ -48,12 +49,15 @@ impl Scene {
         Self { stage, lines, canaries }
     }
 
-    /// Sets a variable in its line of `.env`, or in a new line.
-    pub(crate) fn env(&mut self, name: &str, value: &str) {
-        match self.lines.iter_mut().find(|(known, _)| known == name) {
-            Some((_, old)) => value.clone_into(old),
+    /// Sets a variable in its line of `.env`, or in a new line. Returns its place as messages name
+    /// it.
+    pub(crate) fn env(&mut self, name: &str, value: &str) -> String {
+        let line = self.lines.iter().position(|(known, _)| known == name);
+        match line {
+            Some(line) => value.clone_into(&mut self.lines[line].1),
             None => self.lines.push((name.to_owned(), value.to_owned())),
         }
+        format!("{name} from .env line {}", line.map_or(self.lines.len(), |line| line + 1))
     }
 
     /// Adds a secret that must not appear in any output.
@@ -160,9 +164,34 @@ pub(crate) fn says(text: &str, parts: &[&str]) {
     }
 }
 
+/// Asserts that the parts follow one another within one report, wherever lines are wrapped.
+#[track_caller]
+pub(crate) fn reports(text: &str, parts: &[&str]) {
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (whole, parts) = (words(text), parts.iter().map(|part| words(part)).collect::<Vec<_>>());
+    let found = whole.match_indices(parts[0].as_str()).any(|(at, _)| {
+        let mut rest: String = whole[at..].chars().take(LONGEST_REPORT).collect();
+        parts.iter().all(|part| {
+            let after = rest.split_once(part.as_str()).map(|(_, after)| after.to_owned());
+            after.map(|after| rest = after).is_some()
+        })
+    });
+    assert!(found, "{parts:?} stand in no report of:\n{text}");
+}
+
+/// Characters of a report of one problem, at most.
+const LONGEST_REPORT: usize = 900;
+
 /// A finding of `--json`, by its code.
 #[track_caller]
 pub(crate) fn finding(finished: &Finished, code: &str) -> serde_json::Value {
+    let found = findings(finished).into_iter().find(|found| found["id"] == code);
+    found.unwrap_or_else(|| panic!("no {code}:\n{}", finished.stdout))
+}
+
+/// The findings of `--json` that are not ok.
+#[track_caller]
+pub(crate) fn findings(finished: &Finished) -> Vec<serde_json::Value> {
     let all: serde_json::Value = serde_json::from_str(&finished.stdout)
         .unwrap_or_else(|e| panic!("{e}:\n{}{}", finished.stdout, finished.stderr));
     let lists = all["connectors"]
@@ -171,9 +200,10 @@ pub(crate) fn finding(finished: &Finished, code: &str) -> serde_json::Value {
         .flatten()
         .map(|c| &c["findings"])
         .chain([&all["findings"]]);
-    let found = lists
+    lists
         .filter_map(|l| l.as_array())
         .flatten()
-        .find(|f| f["id"] == code && f["severity"] != "ok");
-    found.unwrap_or_else(|| panic!("no {code}:\n{}", finished.stdout)).clone()
+        .filter(|finding| finding["severity"] != "ok")
+        .cloned()
+        .collect()
 }

@@ -1,4 +1,4 @@
-//! Errors of X: keys, clock, permission, enrolment, credits, summons, limits, addresses.
+//! Errors of X: permission, credits, summons, limits.
 
 use galatea_testkit::{
     process::Running,
@@ -6,12 +6,11 @@ use galatea_testkit::{
 };
 use serde_json::{Value, json};
 
-use super::{Scene, finding, http, says, something_else};
+use super::{Scene, finding, says};
 
 const LOOK: &str = "GET /2/users/:id/mentions";
 const SEND: &str = "POST /2/tweets";
 const KEYS_LINE: &str = "where: TWITTER_ACCESS_TOKEN from .env line 7";
-const ROOT_LINE: &str = "where: TWITTER_API_ROOT from .env line 9";
 
 /// A scene whose `.env` has the four keys in lines 5 to 8 and X's address in line 9.
 async fn set() -> (Scene, XApi) {
@@ -46,109 +45,11 @@ async fn check_says(scene: &Scene, code: &str, parts: &[&str]) {
     assert_eq!((&found["severity"], &found["subject"]), (&"error".into(), &"connector".into()));
 }
 
-/// Checks that a problem is reported by the paid check, in the log and in the status, and that
-/// Telegram still works.
-async fn is_told(scene: &Scene, code: &str, state: &str, parts: &[&str]) {
-    check_says(scene, code, parts).await;
-    let running = scene.start().await;
-    running.wait_for_line(&format!("error[{code}]")).await;
-    running.wait_for_line("more:").await;
-    let status = scene.run(&["status"]).await;
-    assert_eq!(status.code, Some(1));
-    says(&status.stdout, &["not ready", &format!("x {state}"), code]);
-    says(&status.stdout, parts);
-    let direct = scene.stage.ann.direct();
-    scene.stage.ann.says(&direct, "Q1").send();
-    assert_eq!(scene.stage.wait_text(&direct, "A1").await, ["A1"], "the agent goes on without X");
-    let said = scene.end(running).await.stderr;
-    says(&said, &[&format!("error[{code}]: x:")]);
-    says(&said, parts);
-}
-
 /// Output of `explain` for a post of Ann's.
 async fn explained(scene: &Scene, post: u64) -> String {
     let output = scene.run(&["explain", &format!("https://x.com/ann_x/status/{post}")]).await;
     assert_eq!(output.code, Some(0), "{}", output.stderr);
     output.stdout
-}
-
-#[tokio::test]
-async fn an_invalid_access_token_is_recognised_by_its_shape() {
-    let (mut scene, x) = set().await;
-    scene.env("TWITTER_ACCESS_TOKEN", "canaryCANARYcanaryCANARYcanary");
-    // Another server than X's may have tokens of another shape.
-    scene.env("TWITTER_API_ROOT", "");
-    scene.canary("canaryCANARY");
-    let parts = [
-        "Not an access token of X; expected digits, a dash",
-        KEYS_LINE,
-        "fix: console.x.com → your app → Keys and tokens",
-    ];
-    let started = scene.run(&["start"]).await;
-    assert_eq!(started.code, Some(3), "{}", started.stderr);
-    says(&started.stderr, &["error[GAL-X-TOKEN]"]);
-    says(&started.stderr, &parts);
-    for args in [&["doctor"][..], &["connector", "check", "x"]] {
-        let output = scene.run(args).await;
-        assert_eq!(output.code, Some(7));
-        says(&output.stdout, &parts);
-    }
-    assert!(x.calls().is_empty(), "nothing was asked, nothing was paid");
-}
-
-#[tokio::test]
-async fn a_key_that_is_missing_is_named() {
-    let (mut scene, x) = set().await;
-    scene.env("TWITTER_ACCESS_TOKEN_SECRET", "");
-    let started = scene.run(&["start"]).await;
-    assert_eq!(started.code, Some(3), "{}", started.stderr);
-    says(
-        &started.stderr,
-        &[
-            "error[GAL-CFG-VALUE]",
-            "X needs four keys, and some are missing",
-            "fix: set TWITTER_ACCESS_TOKEN_SECRET",
-        ],
-    );
-    assert!(x.calls().is_empty());
-}
-
-#[tokio::test]
-async fn keys_that_do_not_match_are_reported() {
-    let (mut scene, x) = set().await;
-    scene.env("TWITTER_ACCESS_TOKEN_SECRET", "wrong-canary-wrong-canary-wrong-canary-wrong1");
-    scene.canary("wrong-canary");
-    let parts = [
-        "X does not accept the keys: they do not match",
-        "cause: GET /2/users/me answered 401 Unauthorized",
-        KEYS_LINE,
-        "fix: console.x.com → your app → Keys and tokens: generate them again",
-    ];
-    is_told(&scene, "GAL-X-401", "down", &parts).await;
-    assert!(x.calls().len() <= 3, "no storm: {}", x.story());
-}
-
-#[tokio::test]
-async fn a_clock_that_is_off_is_reported_with_the_difference() {
-    let (mut scene, _x) = set().await;
-    let body =
-        r#"{"title":"Unauthorized","type":"about:blank","status":401,"detail":"Unauthorized"}"#;
-    let refusal = http("401 Unauthorized", "application/problem+json", body);
-    // A time years after that of any machine that runs this test.
-    let answer = refusal.replacen(
-        "Connection: close",
-        "Date: Fri, 01 Jan 2100 00:00:00 GMT\r\nConnection: close",
-        1,
-    );
-    scene.env("TWITTER_API_ROOT", &something_else(answer).await);
-    let parts = [
-        "this machine's clock is off by",
-        "s",
-        "cause: GET /2/users/me answered 401",
-        KEYS_LINE,
-        "fix: set this machine's clock",
-    ];
-    is_told(&scene, "GAL-X-401", "down", &parts).await;
 }
 
 /// The access level in X's answers causes a warning. Only a post that X refuses proves it, and that
@@ -220,25 +121,6 @@ async fn check_asks_before_it_pays_and_tells_dry_run_and_cap() {
         ],
     );
     assert_eq!(x.calls().len(), 1, "one paid read");
-}
-
-#[tokio::test]
-async fn an_app_that_is_not_enrolled_is_reported_with_the_place_to_enrol() {
-    let (scene, x) = set().await;
-    x.set_enrolled(false);
-    let parts = [
-        "the app is not enrolled for this API",
-        "cause: GET /2/users/me answered 403",
-        KEYS_LINE,
-        "fix: console.x.com: move the app to a Pay-per-use project, environment Production",
-    ];
-    is_told(&scene, "GAL-X-403-ENROLL", "down", &parts).await;
-    assert!(x.calls().len() <= 3, "no storm: {}", x.story());
-    x.set_enrolled(true);
-    let running = start(&scene, &x).await;
-    x.user("Ann", "ann_x").posts("@galatea_test Q2");
-    assert_eq!(x.wait_shown(1).await[0].text, "A2", "the fix works");
-    scene.end(running).await;
 }
 
 #[tokio::test]
@@ -369,35 +251,4 @@ async fn a_limit_of_reading_is_a_countdown() {
         ],
     );
     assert!(!said.contains("error["), "{said}");
-}
-
-#[tokio::test]
-async fn a_page_in_place_of_the_api_is_reported_with_the_address() {
-    let (mut scene, _x) = set().await;
-    scene.canary("canary-page");
-    let page = "<html><head><title>canary-page</title></head><body>nginx</body></html>";
-    scene.env("TWITTER_API_ROOT", &something_else(http("200 OK", "text/html", page)).await);
-    let parts = [
-        "the answer is not the X API's",
-        "cause: GET /2/users/me at 127.0.0.1",
-        "answered 200",
-        ROOT_LINE,
-        "fix: check TWITTER_API_ROOT",
-    ];
-    is_told(&scene, "GAL-X-GARBAGE", "retrying", &parts).await;
-}
-
-#[tokio::test]
-async fn an_unreachable_api_is_tried_again() {
-    let (mut scene, x) = set().await;
-    let nowhere = galatea_testkit::port::RefusedPort::take();
-    scene.env("TWITTER_API_ROOT", &nowhere.url());
-    let parts = [
-        "X cannot be reached",
-        "cause: GET /2/users/me:",
-        ROOT_LINE,
-        "fix: check the network, the proxy variables and TWITTER_API_ROOT",
-    ];
-    is_told(&scene, "GAL-X-CONNECT", "retrying", &parts).await;
-    assert!(x.calls().is_empty());
 }

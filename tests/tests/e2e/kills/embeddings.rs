@@ -72,7 +72,7 @@ async fn every_message_is_embedded_again_after_three_kills() {
         let mut running = program(&stage, "second").env("FAILPOINTS", point).spawn();
         has_died(&mut running, point).await;
         assert_eq!(count(&stage, SECOND).await, stored, "after {point}");
-        // What was stored is paid for: two batches of 64.
+        // The stored embeddings are paid for: two batches of 64.
         assert_eq!(count(&stage, SECOND_PAID).await, stored / 64, "after {point}");
         // The old vectors stay until then.
         assert_eq!(count(&stage, FIRST).await + stored, MESSAGES, "after {point}");

@@ -57,7 +57,7 @@ async fn a_chat_log_is_whole_after_four_kills() {
     assert_eq!((count(&stage, STORED).await, count(&stage, TEXTS).await), (MESSAGES, MESSAGES));
     let beside = rows(&stage, BESIDE).await;
     assert!(beside.len() >= 4 && beside.iter().all(|row| row[1] == "1"), "{beside:?}");
-    // What was imported between the kills is found by its words.
+    // A memory that was imported between the kills is found by its words.
     for n in [0, 499, 500, 1_499, 1_500, 1_699] {
         let words = format!("{n}");
         let found =

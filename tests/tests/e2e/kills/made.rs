@@ -9,7 +9,7 @@ use galatea_testkit::{
 use super::has_died;
 use crate::stage::Stage;
 
-/// What is made: the tool, its arguments, and the route of the service.
+/// The file to make: the tool, its arguments, and the route of the service.
 const PICTURE: (&str, &str, &str) =
     ("GENERATE_IMAGE", r#"{"prompt": "a green loom"}"#, "/images/generations");
 const SPEECH: (&str, &str, &str) = ("SPEAK", r#"{"text": "Good morning."}"#, "/audio/speech");

@@ -5,6 +5,7 @@
 mod documents;
 mod embeddings;
 mod forgotten;
+mod gate;
 mod imports;
 mod made;
 mod summaries;

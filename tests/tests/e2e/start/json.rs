@@ -59,7 +59,7 @@ fn errors_of_every_kind_are_documents_with_code_and_fix() {
         assert_eq!(failed.status.code(), Some(exit), "{args:?}: {printed}");
         assert_eq!(err(&failed), "", "{args:?}");
     }
-    // What a command prints by itself stays the one document of stdout.
+    // The document that a command prints stays the only one of stdout.
     let off = home.run(&["status", "--json"]);
     assert_eq!(document(&off)["schema"], "galatea.status/1");
     let errors: Value = serde_json::from_str(&err(&off)).unwrap();

@@ -1,8 +1,8 @@
-//! What docs/operating.md says of logs and exit codes, held against the program.
+//! The sentences of docs/operating.md about logs and exit codes, held against the program.
 
 use super::home::{Home, Running, err, json, out};
 
-/// What the manual says about logs, sentence by sentence. A sentence about lasting failures is
+/// The manual's sentences about logs. A sentence about lasting failures is
 /// held by the end-to-end tests of a refused model and a refused webhook.
 #[test]
 fn logs_are_as_the_manual_says() {
@@ -18,7 +18,7 @@ fn logs_are_as_the_manual_says() {
     ] {
         assert!(row.contains(sentence), "{sentence:?} is not in {row}");
     }
-    // What a run writes to stderr after its banner, and those of its lines that are JSON.
+    // Lines that a run writes to stderr after its banner, and those of its lines that are JSON.
     let run = |args: &[&str], env: &[(&str, &str)]| {
         let home = Home::new();
         let mut start = home.command(&[&["start", "--port", "0"], args].concat());

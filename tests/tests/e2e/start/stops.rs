@@ -1,4 +1,4 @@
-//! How the program ends: after one signal, after a second one, and when killed.
+//! Ends of the program: after one signal, after a second one, and when killed.
 
 use super::home::{Home, Running, err, out};
 use std::{

@@ -20,7 +20,7 @@ struct Accounts {
     stage: Stage,
     telegram: [BotApi; 2],
     discord: [DiscordApi; 2],
-    /// The same person, with the same id, on both servers.
+    /// A person with one id on both servers.
     anns: [telegram::User; 2],
 }
 

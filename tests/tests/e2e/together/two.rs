@@ -69,7 +69,7 @@ async fn two_characters_answer_on_two_accounts_at_once() {
         character(&stage.home, "Bob", &second, tokens[1]),
     ];
     let mut galatea = start(&stage, &files[0], &files[1]).await;
-    // The same person, with the same id, on both servers.
+    // A person with one id on both servers.
     let (here, there) = (first.user("Ann", "ann_b"), second.user("Ann", "ann_b"));
     here.says(&here.direct(), "Q1 marmalade").send();
     there.says(&there.direct(), "Q2 nougat").send();

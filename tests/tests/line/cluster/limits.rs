@@ -17,7 +17,7 @@ struct Priced {
     inner: Arc<dyn TextModel>,
 }
 
-/// What one call costs, in millionths of a dollar.
+/// The price of a call, in millionths of a dollar.
 const COST: u64 = 11_000;
 
 fn priced(inner: Arc<dyn TextModel>) -> Models {

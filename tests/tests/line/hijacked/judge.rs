@@ -2,12 +2,12 @@
 
 use super::*;
 
-/// Whether a person is owner or admin of a group, which holds in two of the three groups.
+/// True if a person is owner or admin of a group, which holds in two of the three groups.
 fn leads(who: &str, group: &str) -> bool {
     [OWNER, ADMIN].contains(&who) && !group.starts_with("-300")
 }
 
-/// Whether this turn may send a message to a room.
+/// True if this turn may send a message to a room.
 fn may_say(case: &Case, room: &str) -> bool {
     let (own_words, boss, member) =
         (case.spot.kind.is_direct() && !case.file, case.who == BOSS, PEOPLE.contains(&case.who));
@@ -15,7 +15,7 @@ fn may_say(case: &Case, room: &str) -> bool {
     room == case.spot.room || room == case.who || own_words && (boss || joined)
 }
 
-/// Whether this turn may change a room's state or, with `world`, a World's roles.
+/// True if this turn may change a room's state or, with `world`, a World's roles.
 fn may_change(case: &Case, room: &str, world: bool) -> bool {
     let own_words = case.spot.kind.is_direct() && !case.file;
     let private = !room.starts_with('-');

@@ -49,7 +49,7 @@ fn of_web(clock: &ManualClock, store: &Arc<dyn Store>, urls: &[String], hosts: &
 }
 
 impl Web {
-    /// One page, `/faq.txt`, that its agent may read.
+    /// A page, `/faq.txt`, that its agent may read.
     async fn set(page: Page) -> Self {
         let (pages, clock, store) = (Pages::on(PUBLIC).await, ManualClock::new(), store().await);
         pages.set("/faq.txt", page);

@@ -1,4 +1,4 @@
-//! What was said before a question, and answers where no piece is shown.
+//! Messages before a question, and answers where no piece is shown.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is left of a run that is cut off, and of two that run at once.
+//! Rows of a run that is cut off, and of two that run at once.
 
 use super::*;
 
@@ -73,7 +73,7 @@ async fn pieces_that_no_document_names_leave_when_their_document_changes() {
     let library = library("Ada", &store, vec![(folder.path(), false)], None);
     write(&file, &sentences(40, "kettle"), 1);
     library.sync(&|_| {}).await.unwrap();
-    // What two runs at once of a version before left.
+    // Rows that two runs at once left.
     let mut document = library.documents().await.unwrap().remove(0);
     let lost = document.record.fragments.pop().unwrap();
     let row = store.memory(document.id).await.unwrap().unwrap();

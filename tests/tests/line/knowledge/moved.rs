@@ -12,7 +12,7 @@ fn folder(what: &str) -> tempfile::TempDir {
         fs::create_dir_all(&part).unwrap();
         write(&part.join(format!("note-{n}.txt")), &sentences(30, &format!("{what} {n}")), 1);
     }
-    // The same text and name twice.
+    // Text and name twice.
     for part in ["part-0", "part-1"] {
         write(&folder.path().join(part).join("same.txt"), "The kettle boils.", 1);
     }
@@ -67,7 +67,7 @@ async fn of_a_file_that_changed_on_the_way_the_rest_stays() {
     );
 }
 
-/// What takes the place of a document is read before the document is removed.
+/// The successor of a document is read before the document is removed.
 #[tokio::test]
 async fn a_document_stays_until_what_follows_it_is_read() {
     let store = store().await;

@@ -1,4 +1,4 @@
-//! What happens to documents when their sources change or fail.
+//! Documents whose sources change or fail.
 
 use galatea_core::{Error, ErrorKind};
 use galatea_testkit::clock::ManualClock;

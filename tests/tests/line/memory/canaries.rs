@@ -22,7 +22,7 @@ const ROOMS: u128 = 50;
 const SHARED: u128 = 999;
 /// Queries of a usual run; `GALATEA_CANARY_QUERIES` sets another number.
 const QUERIES: usize = 1_500;
-/// The same with PostgreSQL, where both take longer.
+/// Fewer with PostgreSQL, where both take longer.
 const POSTGRES_AGENTS: u128 = 5;
 const POSTGRES_QUERIES: usize = 200;
 /// Messages of a room: one with a message before it and one after it.
@@ -88,7 +88,7 @@ fn canary(agent: u128, n: u128, kind: MemoryKind, scope: MemoryScope) -> String 
     format!("canary{agent}x{n}x{}x{} birdsong", kind.as_str().replace('_', ""), scope.as_str())
 }
 
-/// What a text means: the sum of its words' directions.
+/// The meaning of a text: the sum of its words' directions.
 fn meaning(text: &str) -> Embedding {
     let mut vector = vec![0.01; WIDTH];
     for word in text.split(' ') {
@@ -214,7 +214,7 @@ struct Place {
     with: Vec<EntityId>,
 }
 
-/// What a place may see, said once more and in other words than the code says it.
+/// The view of a place, said once more and in other words than the code says it.
 fn may_see(from: &Place, memory: &Memory, scope: &str) -> bool {
     memory.agent_id == from.agent
         && match scope {
@@ -225,7 +225,7 @@ fn may_see(from: &Place, memory: &Memory, scope: &str) -> bool {
         }
 }
 
-/// What was found, and what of it belongs to another place.
+/// The hits, and how many of them belong to another place.
 #[derive(Default)]
 struct Found {
     hits: usize,

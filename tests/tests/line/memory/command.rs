@@ -15,7 +15,7 @@ async fn facts(stage: &Stage) -> Vec<Derived> {
     stage.house.store.derived(stage.house.agent, &ids).await.unwrap()
 }
 
-/// What the agent says to a command.
+/// The agent's answer to a command.
 async fn answer(stage: &Stage, at: &crate::house::Spot, command: &str) -> String {
     let before = stage.house.platform.texts(at.room).len();
     stage.say(at, command).await;
@@ -72,7 +72,7 @@ async fn people_see_correct_and_delete_what_is_remembered_of_them() {
 
     assert!(!corrected.contains("private"), "no other room knew it: {corrected}");
 
-    // What is corrected in private is not shown in the club, and the answer says so.
+    // A correction in private is not shown in the club, and the answer says so.
     let hint = "I no longer use the old note in \"";
     assert!(answer(&stage, &private(2), "/memory").await.contains("1. Bob: the boat is leaking"));
     let corrected = answer(&stage, &private(2), "/memory correct 1 my boat is sold").await;

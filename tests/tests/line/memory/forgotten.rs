@@ -60,7 +60,7 @@ async fn a_forgotten_person_leaves_facts_and_summaries_and_the_rest_is_summarise
         for memory in of_kind(&stage, kind).await {
             let text = &memory.content.text;
             let of_bob = ["timber", "boat", "sings"].iter().any(|word| text.contains(word));
-            // What another person wrote of Bob is that person's message.
+            // Another person's words about Bob are that person's message.
             assert!(!of_bob || text == "I heard that Bob sings", "{kind:?}: {text}");
         }
     }

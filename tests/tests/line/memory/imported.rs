@@ -140,28 +140,6 @@ async fn a_person_is_forgotten_in_a_direct_room_into_which_others_were_imported(
     assert_eq!(participants(&stage, &at).await.len(), 3);
 }
 
-#[tokio::test]
-async fn a_message_removed_under_the_id_of_an_earlier_version_stays_removed() {
-    let stage = Stage::build(None).await;
-    let earlier = stage.house.message(&club(0), "Good morning");
-    let mut message = exported(&stage, &club(0), "Good morning");
-    message.at = earlier.at;
-    let older: MemoryId = stage.house.id_of(&earlier);
-    if let (IncomingEvent::Message(new), IncomingEvent::Message(old)) =
-        (&mut message.event, &earlier.event)
-    {
-        new.legacy_id = Some(old.id.clone());
-    }
-    let mut history = history(&stage, None).await;
-    history.store(&[earlier], false).await.unwrap();
-    let known = history.store(std::slice::from_ref(&message), false).await.unwrap();
-    assert_eq!(known, Stored::default(), "it is there under its earlier id");
-    stage.house.store.delete_memories(stage.house.agent, &[older]).await.unwrap();
-    let again = history.store(std::slice::from_ref(&message), false).await.unwrap();
-    assert_eq!((again.new, again.deleted), (0, 1));
-    assert_eq!(history.store(&[message], true).await.unwrap().new, 1);
-}
-
 /// A dump of elizaOS has a message of a supergroup under its number alone.
 #[tokio::test]
 async fn a_message_that_a_dump_has_is_stored_once() {

@@ -1,4 +1,4 @@
-//! What the agent remembers of long talks: what reaches the prompt, and what must not.
+//! Memory of long talks: which of it reaches the prompt, and which must not.
 
 mod canaries;
 mod command;

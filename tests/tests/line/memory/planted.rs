@@ -28,7 +28,7 @@ use crate::{
 
 /// Planted instructions: each is one turn's.
 const PLANTED: usize = 500;
-/// The same in old messages, in summaries and in documents.
+/// Planted instructions in old messages, in summaries and in documents.
 const ELSEWHERE: usize = 100;
 /// A group for each person, in which the stranger speaks as well.
 const GROUPS: [&str; 5] = ["-7001", "-7002", "-7003", "-7004", "-7005"];

@@ -43,7 +43,7 @@ async fn learn(house: &House, at: &Spot, said: MemoryId, text: &str) {
     derive(house, at, MemoryKind::Facts, &[said], text).await;
 }
 
-/// What is made from these.
+/// Memories made from these.
 async fn derive(
     house: &House,
     at: &Spot,

@@ -34,7 +34,7 @@ impl Stage {
         Self::of(without, None, None).await
     }
 
-    /// The same with a second platform, and a store that outlives it.
+    /// A stage with a second platform, and a store that outlives it.
     pub(super) async fn of(
         without: Option<&str>,
         abroad: Option<Arc<Platform>>,
@@ -89,7 +89,7 @@ impl Stage {
         }
     }
 
-    /// What is shown in answer to this message, here or on the second platform.
+    /// The texts in answer to this message, here or on the second platform.
     pub(super) async fn answer(&self, at: &Spot, text: &str) -> String {
         let platform = match &self.abroad {
             Some(abroad) if is_abroad(at) => abroad,

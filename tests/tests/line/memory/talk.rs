@@ -14,7 +14,7 @@ const ADDRESSED: usize = 4;
 /// Words that only one direct room holds.
 const SECRETS: [&str; 3] = ["heliotrope", "quicksilver", "marzipan"];
 
-/// What people say of themselves: before the month, and after it, if that has changed.
+/// Statements of people about themselves: before the month, and after it, if that has changed.
 const OWN: [(usize, &str, &str, Option<&str>); 15] = [
     (0, "I live in ", "Ghent", Some("Lyon")),
     (1, "I live in ", "Turku", None),
@@ -180,7 +180,7 @@ fn questions() -> Vec<Question> {
         };
         let mut own = ask(true, "what is my secret word?");
         own.needs.push((*secret).to_owned());
-        // What is known in the club's World stays there.
+        // Facts of the club's World stay there.
         all.push(own);
         all.push(ask(false, "what is my secret word, and that of the others?"));
         let others = SECRETS[(person + 1) % 3];
@@ -234,7 +234,7 @@ async fn talk(stage: &Stage) {
     assert_eq!(written, MESSAGES);
 }
 
-/// What the questions showed.
+/// The results of the questions.
 #[derive(Debug, Default)]
 struct Outcome {
     questions: usize,

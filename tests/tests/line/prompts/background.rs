@@ -27,7 +27,7 @@ fn tokens(requests: &[TextRequest]) -> u64 {
     requests.iter().map(|request| Family::Other.text(&models::prompt(request))).sum()
 }
 
-/// What is said: every sixth message states something that is remembered or decided.
+/// The talk: every sixth message states something that is remembered or decided.
 fn said(n: usize) -> String {
     let town = ["Ghent", "Turku", "Porto", "Bergen", "Lyon"][n / 6 % 5];
     match n % 12 {

@@ -1,4 +1,4 @@
-//! How much of what questions ask for reaches their prompts: the set of `tests/recall` through the
+//! Evidence that reaches the prompts of questions: the set of `tests/recall` through the
 //! providers MEMORIES and FACTS, by words and with embeddings.
 #![allow(clippy::print_stdout, reason = "figures for people")]
 
@@ -77,7 +77,7 @@ struct Stage {
     clock: Arc<dyn Clock>,
 }
 
-/// What the prompt of a question has of the set.
+/// The evidence in the prompt of a question.
 struct Shown {
     memories: String,
     facts: String,

@@ -1,4 +1,4 @@
-//! What prompts cost: their tokens, and how many of these the provider of the model has just read
+//! The cost of prompts: their tokens, and how many of these the provider of the model has just read
 //! as the beginning of the prompt before.
 #![allow(clippy::print_stdout, reason = "SHOW_PROMPT prints for people")]
 
@@ -18,7 +18,7 @@ pub(crate) struct Prompt {
     has_system: bool,
     /// Parts up to the mark behind which nothing is cached; 0 without a mark.
     stable: usize,
-    /// How long the tools and instructions are cached.
+    /// Time that the tools and instructions are cached.
     instructions: CacheFor,
 }
 

@@ -21,7 +21,7 @@ use crate::{
 
 const HELPER: &str = include_str!("../../../../characters/helper.json");
 
-/// Where the expected prompts are.
+/// Folder of the expected prompts.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/line/prompts/whole");
 
 struct Scene {

@@ -31,7 +31,7 @@ const LOOK: Duration = Duration::from_millis(1);
 /// Number of its last output lines that are shown after a failure.
 const TAIL: usize = 30;
 
-/// What is started.
+/// The program to start.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Program<'a> {
     /// Galatea, or another build of it.
@@ -62,7 +62,7 @@ impl Launch<'_> {
         command.env("GALATEA_DATA_DIR", self.data).stdin(Stdio::null()).kill_on_drop(true);
     }
 
-    /// What `galatea audit --json` says of the database. It works beside the running program.
+    /// The database by `galatea audit --json`. It works beside the running program.
     /// `None` for another program.
     pub(super) async fn audit(&self) -> Result<Option<serde_json::Value>> {
         let Program::Galatea(binary) = self.program else { return Ok(None) };
@@ -80,7 +80,7 @@ impl Launch<'_> {
     }
 }
 
-/// What the program reports about its database.
+/// The program's report about its database.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counts {
     pub(super) statements: Option<u64>,

@@ -25,17 +25,17 @@ const FLOOD: usize = 5_000;
 /// A load of the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Which {
-    /// One question in each of 100 rooms, the first after a restart
+    /// A question in each of 100 rooms, the first after a restart
     Restart,
-    /// One question in each of 100 rooms
+    /// A question in each of 100 rooms
     Rooms,
-    /// One room, one question at a time
+    /// A single room, one question at a time
     OneRoom,
     /// As many questions as are fetched
     Flood,
 }
 
-/// What is compared, and how often.
+/// The loads to compare, and how often.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct Compare {
     /// Compares under this load only, after the database was filled; repeat it for several
@@ -52,7 +52,7 @@ impl Compare {
     }
 }
 
-/// The same figure of both programs in each part.
+/// A figure of both programs in each part.
 struct Compared {
     unit: &'static str,
     parts: Vec<[f64; 2]>,

@@ -38,7 +38,7 @@ pub(super) struct Load {
     pub(super) wait: Spread,
     /// Processor time of Galatea per answer, in ms.
     pub(super) cpu: f64,
-    /// What Galatea left for the quiet time afterwards, in ms of processor time per answer.
+    /// Work that Galatea left for the quiet time afterwards, in ms of processor time per answer.
     pub(super) cpu_afterwards: f64,
     /// Processor time of the loopback servers per answer, in ms. They share the machine.
     pub(super) servers_cpu: f64,
@@ -70,7 +70,7 @@ pub(super) struct Start {
 /// Resident memory in MiB.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Memory {
-    /// One agent without connectors.
+    /// An agent without connectors.
     pub(super) one: f64,
     /// [`Memory::MANY`] agents without connectors.
     pub(super) many: f64,
@@ -89,9 +89,9 @@ impl Memory {
 /// Results of one agent on one platform with SQLite.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OnSqlite {
-    /// One room, one question at a time.
+    /// A room, one question at a time.
     pub(super) one_room: Load,
-    /// One room, with a model that takes [`Figures::THINKING`] for each answer.
+    /// A room, with a model that takes [`Figures::THINKING`] for each answer.
     pub(super) thinking: Load,
     /// Median time that this model took, by its own clock.
     pub(super) thought: Duration,

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-/// What `galatea audit --json` counts over all platforms.
+/// The counts of `galatea audit --json` over all platforms.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Questions {
     /// Answered, and the answer is delivered.

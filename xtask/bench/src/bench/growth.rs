@@ -49,7 +49,7 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    /// Whether the run shows a leak.
+    /// True if the run shows a leak.
     pub(super) fn is_growth(self) -> bool {
         match self {
             Self::TooShort { .. } => false,

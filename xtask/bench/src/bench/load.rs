@@ -42,7 +42,7 @@ pub(super) struct Amount {
 }
 
 impl Amount {
-    /// One room; the next question follows the last answer.
+    /// A room; the next question follows the last answer.
     pub(super) fn one_by_one(questions: usize, limit: Duration) -> Self {
         Self {
             rounds: questions,
@@ -68,7 +68,7 @@ impl Amount {
         }
     }
 
-    /// One round of many questions, available as fast as they are fetched. Ends with the time.
+    /// A round of many questions, available as fast as they are fetched. Ends with the time.
     pub(super) fn flood(questions: usize, limit: Duration) -> Self {
         Self {
             rounds: 1,
@@ -200,7 +200,7 @@ async fn round(platform: &Platform, child: &Child, amount: Amount) -> Result<Vec
     }
     if amount.open_end {
         let trips = platform.trips();
-        // What was fetched is answered before the next load begins, and in order.
+        // A fetched question is answered before the next load begins, and in order.
         platform.stop_asking();
         if timeout(PATIENCE, platform.wait_load()).await.is_ok() {
             return Ok(trips);
@@ -280,9 +280,9 @@ fn lasting(answers: impl Iterator<Item = Instant>, first: Instant, last: Instant
 /// Slow answers with a common cause.
 #[derive(Debug, PartialEq)]
 struct Stretch {
-    /// When the first was due, since the load started.
+    /// Time at which the first was due, since the load started.
     at: Duration,
-    /// When the last was due.
+    /// Time at which the last was due.
     until: Duration,
     longest: Duration,
     answers: usize,

@@ -12,7 +12,7 @@ use std::{
 
 use super::figures::Spread;
 
-/// How long the disk is measured. A shared disk stalls now and then, which determines every p99.
+/// Time that the disk is measured. A shared disk stalls now and then, which determines every p99.
 const WATCHED: Duration = Duration::from_secs(10);
 /// Pause between two flushes, about that of the program at half its rate.
 const PAUSE: Duration = Duration::from_millis(1);
@@ -21,7 +21,7 @@ const PAGE: [u8; 4096] = [7; 4096];
 /// Pages of the test file: 16 MiB, the size of our log between two checkpoints.
 const PAGES: usize = 4096;
 
-/// What is reported about the machine.
+/// The report about the machine.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Machine {
     /// Processors this process may use.

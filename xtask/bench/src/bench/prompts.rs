@@ -21,7 +21,7 @@ struct Figures {
     anthropic: Vec<Prompt>,
 }
 
-/// How much of what the questions of `tests/recall` ask for is in their prompts.
+/// Evidence of the questions of `tests/recall` in their prompts.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Evidence {

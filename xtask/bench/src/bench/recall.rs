@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, io::Write as _, path::Path, process::Stdio};
 use super::machine;
 use xtask::{cargo, output, step::succeed};
 
-/// What is measured, and on which database.
+/// The searches to measure, and on which database.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Recall {
     /// Measures search in large databases in place of the program
@@ -18,7 +18,7 @@ pub(crate) struct Recall {
     #[arg(long, value_name = "NUMBER", default_value_t = 100_000, requires = "recall",
           value_parser = clap::value_parser!(u32).range(1_000..=10_000_000))]
     messages: u32,
-    /// How many of them have embeddings; all if unset
+    /// Number of them that have embeddings; all if unset
     #[arg(long, value_name = "NUMBER", requires = "recall")]
     embedded: Option<u32>,
     /// Only on this database; on both if unset
@@ -68,7 +68,7 @@ struct Times {
     processor_p99: f64,
 }
 
-/// What the example prints.
+/// The output of the example.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 struct Figures {
     messages: u32,

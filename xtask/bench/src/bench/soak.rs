@@ -17,10 +17,10 @@ use super::{
     stage::Stage,
 };
 
-/// What to run, and for how long.
+/// The program to run, and for how long.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Soak {
-    /// How long to answer at most
+    /// Longest time of the run
     #[arg(long, default_value_t = 60)]
     minutes: u64,
     /// Ends after this many answers; none ends with the time

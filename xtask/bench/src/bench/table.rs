@@ -17,16 +17,16 @@ const END: &str = "<!-- figures end -->";
 /// Stands for a value that was not measured.
 const NONE: &str = "–";
 
-/// How the run was made.
+/// Circumstances of the run.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Circumstances {
     /// Output of `--version`, such as `galatea 0.1.0`.
     pub(super) version: String,
-    /// Whether the program was built by this command; otherwise its path was given.
+    /// True if the program was built by this command; otherwise its path was given.
     pub(super) own_build: bool,
-    /// Whether the loopback servers are optimised.
+    /// True if the loopback servers are optimised.
     pub(super) optimised: bool,
-    /// Whether it was a short run.
+    /// True if it was a short run.
     pub(super) quick: bool,
     /// Number of starts per kind.
     pub(super) starts: usize,
@@ -126,7 +126,7 @@ impl Row {
         format!("| {what} | {ours} | {target} | {} | {peers} |\n", self.met())
     }
 
-    /// Whether the target is met, and on which platform.
+    /// The answer to "is the target met": yes, no, or the platform on which it is.
     fn met(&self) -> &'static str {
         let Some(goal) = self.goal else { return NONE };
         let each = match self.values {

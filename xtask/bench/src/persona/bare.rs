@@ -1,4 +1,4 @@
-//! The same talks with a bare persona and plain messages: what the model can do by itself.
+//! Talks with a bare persona and plain messages: what the model can do by itself.
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};

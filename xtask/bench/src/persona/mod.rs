@@ -26,7 +26,7 @@ use wiretap::{Call, Wiretap};
 /// The persona of the talks.
 const CHARACTER: &str = "characters/helper.json";
 
-/// Which model plays, and which talks.
+/// The model that plays, and the talks.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Persona {
     /// Address of a server with OpenAI's API, or of Ollama's

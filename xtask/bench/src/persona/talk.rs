@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 const TALKS: &str = include_str!("talks.toml");
 
-/// Where a talk takes place.
+/// Place of a talk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Place {
@@ -15,13 +15,13 @@ pub(super) enum Place {
     Thread,
 }
 
-/// One message of a person.
+/// A message of a person.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Line {
     pub(super) by: String,
     pub(super) says: String,
-    /// Whether the agent has to answer it.
+    /// True if the agent has to answer it.
     #[serde(default)]
     pub(super) asks: bool,
     /// An answer is right if it has one word of each group; every answer is, if there is none.

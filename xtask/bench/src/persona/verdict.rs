@@ -65,7 +65,7 @@ pub(super) struct Verdict {
     pub(super) leaks: Vec<String>,
     /// A sentence or line that comes again and again.
     pub(super) repeated: Option<String>,
-    /// Whether the facts are right; none if the line asks for none.
+    /// True if the facts are right; none if the line asks for none.
     pub(super) right: Option<bool>,
 }
 

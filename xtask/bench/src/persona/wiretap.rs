@@ -18,7 +18,7 @@ use std::{
 /// Longest request and answer, in bytes.
 const LONGEST: usize = 16 << 20;
 
-/// One call of the program.
+/// A call of the program.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
     pub(super) path: String,

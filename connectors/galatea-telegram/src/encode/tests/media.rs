@@ -10,7 +10,7 @@ fn with_media(text: &str, attachments: Vec<Media>) -> Content {
     Content { attachments, ..Content::text(text) }
 }
 
-fn message_of(content: Content) -> Vec<Part> {
+fn message_of(content: Content) -> Vec<BotCall> {
     encode_parts(&Outgoing::Message { content, reply_to: Some(RemoteId("5:7".into())) }).unwrap()
 }
 

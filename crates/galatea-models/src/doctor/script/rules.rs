@@ -56,7 +56,7 @@ pub(crate) enum AnswerStep {
 
 /// Text with placeholders for parts of the sentence.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Template(pub(super) Vec<TemplatePiece>);
+pub(crate) struct Template(pub(crate) Vec<TemplatePiece>);
 
 /// A piece of a [`Template`].
 #[derive(Debug, Clone)]

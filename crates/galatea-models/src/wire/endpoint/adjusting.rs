@@ -2,16 +2,16 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use galatea_core::{Clock, Result};
+use galatea_core::{Clock, Error, Result};
 use galatea_http::Response;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{Call, Endpoint, Refused, Unsent};
 use crate::{
-    choices::{Choices, adjustment::Adjustment, kept::Adjusted},
+    choices::{Adjusted, Choices, adjustment::Adjustment},
     wire::{
-        Hint,
+        Fail, Hint,
         adjust::{adjust, recognise},
         codes, mentions,
     },
@@ -65,6 +65,32 @@ impl Adjusting {
     }
 }
 
+/// What one call learns from refusals.
+struct Lesson {
+    /// Adjustments that the next attempt gets.
+    known: Vec<Adjustment>,
+    /// New ones, each with the words of the refusal.
+    learnt: Vec<(Adjustment, String)>,
+    refusals: usize,
+}
+
+/// A refusal that stands in a successful answer, before any piece of it: servers that stream say
+/// success first.
+#[derive(Debug)]
+struct InAnswer {
+    refused: Refused,
+    /// The service's words, without secrets.
+    text: String,
+}
+
+impl fmt::Display for InAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl std::error::Error for InAnswer {}
+
 impl Endpoint {
     /// Posts JSON. An answer without a success status becomes an error. A field or role that the
     /// service refuses is left out or rewritten, at once and from then on.
@@ -75,30 +101,136 @@ impl Endpoint {
         stream: bool,
         call: &Call<'_>,
     ) -> Result<Response> {
-        let service = self.service();
-        let remembered = self.adjusting.known(&service, call.model);
-        let mut outcome = self.post_adjusted(path, body, stream, call, &remembered).await;
-        let mut known = remembered.clone();
-        let mut learnt: Vec<(Adjustment, String)> = Vec::new();
-        for _ in 0..MOST {
-            let Err(Unsent::Refused(refused)) = &mut outcome else { break };
-            let (sent, _) = adjusted(body, stream, &known);
-            let Some(new) = self.demanded(refused, &sent) else { break };
-            let because = self.clean(&refused.refusal.message);
-            let before = known.clone();
-            new.into_iter().for_each(|adjustment| include(&mut known, adjustment));
-            if known == before {
-                break;
-            }
-            let added = known.iter().filter(|one| !before.contains(one));
-            learnt.extend(added.map(|one| (one.clone(), because.clone())));
-            outcome = self.post_adjusted(path, body, stream, call, &known).await;
-        }
-        learnt.retain(|(adjustment, _)| known.contains(adjustment));
-        if !learnt.is_empty() && is_past(&outcome) {
-            self.adjusting.remember(&service, call.model, learnt);
+        let mut lesson = self.lesson(call);
+        let outcome = self.post_learning(path, body, stream, call, &mut lesson).await;
+        if outcome.as_ref().err().is_none_or(is_past) {
+            self.remember(lesson, call);
         }
         outcome.map_err(|unsent| self.error(unsent, call))
+    }
+
+    /// The same, and reads the answer. What [`Self::fail_in`] finds refused in it is learnt from, too.
+    pub(crate) async fn ask<T, A, F>(
+        &self,
+        path: &str,
+        body: &T,
+        stream: bool,
+        call: &Call<'_>,
+        read: impl Fn(Response) -> F,
+    ) -> Result<A>
+    where
+        T: Serialize,
+        F: Future<Output = Result<A>>,
+    {
+        let mut lesson = self.lesson(call);
+        loop {
+            let response = match self.post_learning(path, body, stream, call, &mut lesson).await {
+                Ok(response) => response,
+                Err(unsent) => {
+                    if is_past(&unsent) {
+                        self.remember(lesson, call);
+                    }
+                    return Err(self.error(unsent, call));
+                }
+            };
+            let error = match read(response).await {
+                Ok(answer) => {
+                    self.remember(lesson, call);
+                    return Ok(answer);
+                }
+                Err(error) => error,
+            };
+            let source = std::error::Error::source(&error);
+            let Some(found) = source.and_then(|source| source.downcast_ref::<InAnswer>()) else {
+                self.remember(lesson, call);
+                return Err(error);
+            };
+            let mut refused = found.refused.clone();
+            if !self.learn(body, stream, &mut refused, &mut lesson) {
+                let no_tools = refused.refusal.hint == Some(Hint::NoTools);
+                let refused = Unsent::Refused(Box::new(refused));
+                return Err(if no_tools { self.error(refused, call) } else { error });
+            }
+        }
+    }
+
+    /// The error of an answer, or a piece of one, that cannot be used; `text` is what was received. A
+    /// refusal in it can be learnt from.
+    pub(crate) fn fail_in(&self, fail: Fail, text: &[u8], model: &str) -> Error {
+        let found = match &fail {
+            Fail::Refused(status, refusal) if refusal.hint != Some(Hint::BadKey) => {
+                let refused = Refused {
+                    status: *status,
+                    wait: None,
+                    refusal: refusal.clone(),
+                    body: text.to_vec(),
+                };
+                Some(InAnswer { text: self.clean(&refusal.message), refused })
+            }
+            _ => None,
+        };
+        let error = self.fail(fail, model);
+        match found {
+            Some(found) => error.with_source(found),
+            None => error,
+        }
+    }
+
+    fn lesson(&self, call: &Call<'_>) -> Lesson {
+        let known = self.adjusting.known(&self.service(), call.model);
+        Lesson { known, learnt: Vec::new(), refusals: 0 }
+    }
+
+    fn remember(&self, lesson: Lesson, call: &Call<'_>) {
+        let Lesson { known, mut learnt, .. } = lesson;
+        learnt.retain(|(adjustment, _)| known.contains(adjustment));
+        if !learnt.is_empty() {
+            self.adjusting.remember(&self.service(), call.model, learnt);
+        }
+    }
+
+    /// Posts until the service refuses nothing that can be left out or rewritten.
+    async fn post_learning<T: Serialize>(
+        &self,
+        path: &str,
+        body: &T,
+        stream: bool,
+        call: &Call<'_>,
+        lesson: &mut Lesson,
+    ) -> Result<Response, Unsent> {
+        loop {
+            let outcome = self.post_adjusted(path, body, stream, call, &lesson.known).await;
+            match outcome {
+                Err(Unsent::Refused(mut refused)) => {
+                    if !self.learn(body, stream, &mut refused, lesson) {
+                        return Err(Unsent::Refused(refused));
+                    }
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// Adds what a refusal demands; false if it demands nothing new.
+    fn learn<T: Serialize>(
+        &self,
+        body: &T,
+        stream: bool,
+        refused: &mut Refused,
+        lesson: &mut Lesson,
+    ) -> bool {
+        if lesson.refusals == MOST {
+            return false;
+        }
+        lesson.refusals += 1;
+        let (sent, _) = adjusted(body, stream, &lesson.known);
+        let Some(new) = self.demanded(refused, &sent) else { return false };
+        let because = self.clean(&refused.refusal.message);
+        let before = lesson.known.clone();
+        new.into_iter().for_each(|adjustment| include(&mut lesson.known, adjustment));
+        let added = lesson.known.iter().filter(|one| !before.contains(one));
+        lesson.learnt.extend(added.map(|one| (one.clone(), because.clone())));
+        lesson.known != before
     }
 
     async fn post_adjusted<T: Serialize>(
@@ -139,13 +271,12 @@ impl Endpoint {
     }
 }
 
-/// True if the adjustments brought the request past the refusals: it was answered, or failed for
-/// another reason.
-fn is_past(outcome: &Result<Response, Unsent>) -> bool {
-    match outcome {
-        Ok(_) => true,
-        Err(Unsent::Failed(_)) => false,
-        Err(Unsent::Refused(refused)) => {
+/// True if the adjustments brought a request past the refusals that failed all the same: for another
+/// reason.
+fn is_past(unsent: &Unsent) -> bool {
+    match unsent {
+        Unsent::Failed(_) => false,
+        Unsent::Refused(refused) => {
             matches!(
                 refused.refusal.hint,
                 Some(Hint::TooLong(_) | Hint::RateLimited | Hint::NoTools)

@@ -20,6 +20,12 @@ impl Edits {
         }
     }
 
+    /// Call when another process has stored edits, of which messages is unknown: each turn looks at its
+    /// own.
+    pub(crate) fn notify_all(&self) {
+        self.waiting().values().for_each(|waiting| waiting.notify_one());
+    }
+
     /// Watches the messages of a turn until the guard is dropped.
     pub(crate) fn watch<'a>(&self, messages: impl Iterator<Item = &'a Waiting>) -> EditWatch<'_> {
         let asked = messages

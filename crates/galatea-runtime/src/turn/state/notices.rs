@@ -18,23 +18,23 @@ const WITHHELD: &str = "Sorry, my language model does not answer this.";
 const TOO_LONG: &str =
     "Sorry, this message is too long for my language model. Please try a shorter one.";
 
-/// Failure notices of an agent, and when each Room last read one.
+/// When each Room last read a failure notice.
 pub(crate) struct Notices {
-    no_model: Option<String>,
     last: Cache<RoomId, Timestamp>,
 }
 
 impl Notices {
-    /// `no_model` is the text for a Room in which no model answers; without it, it reads nothing.
-    pub(crate) fn new(no_model: Option<String>) -> Self {
-        Self { no_model, last: Cache::new(ROOMS) }
+    /// Starts with Rooms that have read none.
+    pub(crate) fn new() -> Self {
+        Self { last: Cache::new(ROOMS) }
     }
 
     /// The text for a Room in which the models gave no answer. One that was withheld would be
     /// withheld again, so the Room does not read that it should try again. A configured text stays:
-    /// it may be in another language.
-    pub(crate) fn of_models(&self, error: &Error) -> Option<&str> {
-        let text = self.no_model.as_deref()?;
+    /// it may be in another language. `configured` is the text for a Room in which no model answers;
+    /// without it, the Room reads nothing.
+    pub(crate) fn of_models<'a>(configured: Option<&'a str>, error: &Error) -> Option<&'a str> {
+        let text = configured?;
         let is_default = MODEL_NOTICE.default == Some(text);
         Some(match error.code() {
             Some(WITHHELD_CODE) if is_default => WITHHELD,
@@ -61,8 +61,7 @@ mod tests {
     #[test]
     fn an_answer_that_was_withheld_is_not_asked_for_again() {
         let of = |code, text: Option<&str>| {
-            let notices = Notices::new(text.map(str::to_owned));
-            notices.of_models(&Error::unexpected("x").with_code(code)).map(str::to_owned)
+            Notices::of_models(text, &Error::unexpected("x").with_code(code)).map(str::to_owned)
         };
         let later = MODEL_NOTICE.default;
         assert_eq!(of("GAL-MODEL-CUT", later).as_deref(), later);

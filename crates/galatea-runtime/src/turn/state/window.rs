@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn the_numbers_of_a_refusal_are_the_limit_until_they_are_out_of_date() {
-        let mut limits = LearntLimits { until: Timestamp(1_000), ..Limits::default() };
+        let mut limits = LearntLimits { until: Timestamp(1_000), ..LearntLimits::default() };
         limits.take(9_000);
         limits.refuse(8_000, Some(3_500));
         assert_eq!(limits.most(), Some(3_500));

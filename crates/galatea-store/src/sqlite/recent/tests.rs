@@ -4,7 +4,7 @@ use galatea_core::{
     Content, Derived, Memory, MemoryKind, MemoryScope, RemoteId, Timestamp,
     store::{
         DerivedChange, DerivedStore, InboxStore, MemoryQuery, MemoryStore, OutboxStore,
-        RecallQuery, RecallStore, RequestedChange,
+        RecallStore, RequestedChange,
     },
 };
 use galatea_testkit::store_suite::fixtures::Scene;
@@ -14,7 +14,7 @@ use super::{BYTES, CacheLookup, Recent, STEP};
 use crate::{
     Database, SqliteOptions,
     dialect::{Dialects, values},
-    terms,
+    search, terms,
 };
 
 /// Something that happens to a store, in one of two Rooms.
@@ -31,7 +31,7 @@ enum Step {
     Moved,
     Summarised { room: usize, nth: usize },
     Read { room: usize, kind: MemoryKind, limit: u32, since: Option<i64> },
-    Searched { room: usize },
+    Indexed { room: usize },
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -48,7 +48,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Moved),
         2 => (room.clone(), nth).prop_map(|(room, nth)| Step::Summarised { room, nth }),
         12 => (room.clone(), kind(), 1..40u32, proptest::option::of(at)).prop_map(|(room, kind, limit, since)| Step::Read { room, kind, limit, since }),
-        6 => room.prop_map(|room| Step::Searched { room }),
+        3 => room.prop_map(|room| Step::Indexed { room }),
     ]
 }
 
@@ -60,22 +60,19 @@ fn kind() -> impl Strategy<Value = MemoryKind> {
     ]
 }
 
-/// A search in memory finds the rows that have a word.
-async fn searches(store: &Database, scene: Scene) -> Result<(), TestCaseError> {
+/// The index of words has the messages of a Room that have a word, and no others.
+async fn is_indexed(store: &Database, scene: Scene) -> Result<(), TestCaseError> {
+    while !store.index_words().await.unwrap() {}
+    let place = terms::place(MemoryKind::Messages, false, MemoryScope::Room, scene.room.0);
     for word in ["messages", "edited", "another", "asked", "forget"] {
-        let query = RecallQuery::new(scene.visible(), word, 10, Timestamp(0));
-        let query = query.kind(MemoryKind::Messages);
-        store.recall(&query).await.unwrap();
-        let handle = tables(store).known.talks.of(&query).unwrap();
-        let (lists, numbers) = handle.talk().having(&query, &terms::asked(word));
-        let mut found: Vec<i64> =
-            lists.into_iter().flatten().map(|(place, _)| numbers[place as usize]).collect();
+        let expression = format!("\"{word}{}{}\"", terms::AT, terms::code(&place));
+        let found = search::LIST.with(values![expression, 1_000_u32]);
+        let mut found: Vec<(i64,)> = store.all(found).await.unwrap();
         found.sort_unstable();
-        let text = "SELECT seq FROM memories WHERE room_id = $1 AND agent_id = $2 AND type = 'messages' AND content ->> '$.text' LIKE $3 ORDER BY seq";
-        let like = format!("%{word}%");
-        let statement = Dialects::same(text).with(values![scene.room.0, scene.agent.0, like]);
+        let text = "SELECT seq FROM memories WHERE room_id = $1 AND type = 'messages' AND content ->> '$.text' LIKE $2 ORDER BY seq";
+        let statement = Dialects::same(text).with(values![scene.room.0, format!("%{word}%")]);
         let rows: Vec<(i64,)> = store.all(statement).await.unwrap();
-        prop_assert_eq!(found, rows.into_iter().map(|(seq,)| seq).collect::<Vec<_>>(), "{}", word);
+        prop_assert_eq!(found, rows, "{}", word);
     }
     Ok(())
 }
@@ -165,7 +162,7 @@ async fn plays(steps: Vec<Step>) -> Result<(), TestCaseError> {
                     store.change_derived(rooms[room].agent, &change).await.unwrap();
                 }
             }
-            Step::Searched { room } => searches(&store, rooms[room]).await?,
+            Step::Indexed { room } => is_indexed(&store, rooms[room]).await?,
             Step::Read { room, kind, limit, since } => {
                 let Scene { agent, room, .. } = rooms[room];
                 let query = MemoryQuery {
@@ -184,7 +181,7 @@ async fn plays(steps: Vec<Step>) -> Result<(), TestCaseError> {
             store.memories(&page(scene, 100)).await.unwrap(),
             tables(&store).page(&page(scene, 100)).await.unwrap()
         );
-        searches(&store, scene).await?;
+        is_indexed(&store, scene).await?;
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Threads that read: how many there are, how they end, and what they read ahead.
+//! Threads that read: how many there are, and how they end.
 
 use super::*;
 use std::sync::mpsc;
@@ -129,92 +129,4 @@ async fn the_file_that_cannot_be_opened_is_reported_to_each_caller() {
         assert_eq!(report.unwrap_err().kind(), ErrorKind::Unavailable);
     }
     threads.close().await;
-}
-
-/// Work that counts down; it ends when nothing is left.
-fn countdown(from: u32, done: &mpsc::Sender<u32>) -> impl FnMut(&mut Raw<'_>) -> bool + use<> {
-    let (done, mut left) = (done.clone(), from);
-    move |_| {
-        left -= 1;
-        done.send(left).unwrap();
-        left > 0
-    }
-}
-
-#[tokio::test]
-async fn a_thread_reads_ahead_while_no_search_comes() {
-    let threads = threads(1, LONG);
-    let (done, steps) = mpsc::channel();
-    let (release, held) = mpsc::channel::<()>();
-    let searching = threads.run(move |_| held.recv().is_ok());
-    let asking = async {
-        while threads.shared.state().busy == 0 {
-            tokio::task::yield_now().await;
-        }
-        threads.ahead(countdown(2, &done));
-        threads.ahead(countdown(3, &done));
-        release.send(()).unwrap();
-    };
-    assert!(tokio::join!(searching, asking).0.unwrap());
-    let steps = tokio::task::spawn_blocking(move || {
-        [(); 5].map(|()| steps.recv_timeout(Duration::from_secs(60)).unwrap())
-    });
-    assert_eq!(steps.await.unwrap(), [2, 1, 0, 1, 0], "the newest first, and one after another");
-    threads.close().await;
-}
-
-#[tokio::test]
-async fn work_that_panics_is_dropped_and_searches_go_on() {
-    let threads = threads(1, LONG);
-    let (held, dropped) = mpsc::channel::<()>();
-    threads.run(|_| ()).await.unwrap();
-    threads.ahead(move |_| {
-        let _held = &held;
-        panic!("a fault")
-    });
-    let ended = tokio::task::spawn_blocking(move || dropped.recv_timeout(LONG));
-    assert_eq!(ended.await.unwrap(), Err(mpsc::RecvTimeoutError::Disconnected));
-    assert_eq!(threads.run(|raw| raw.number("SELECT 3")).await.unwrap().unwrap(), Some(3));
-    threads.close().await;
-}
-
-#[test]
-fn a_search_comes_before_what_is_read_ahead() {
-    let begun = Instant::now();
-    let after = |millis: u64| begun + Duration::from_millis(millis);
-    let mut state = State { last: Some(begun), ..State::default() };
-    let next = |state: &mut State, millis| state.next(after(millis), Duration::from_millis(50));
-    assert!(matches!(next(&mut state, 100), Next::Wait(None)), "there is nothing to do");
-    state.ahead.push_back(Box::new(|_| false));
-    let Next::Wait(Some(left)) = next(&mut state, 20) else { panic!("a search came 20 ms ago") };
-    assert_eq!(left, Duration::from_millis(30));
-    state.busy = 1;
-    assert!(matches!(next(&mut state, 100), Next::Wait(None)), "a search is under way");
-    state.busy = 0;
-    state.jobs.push_back(Box::new(|_, _| ()));
-    assert!(matches!(next(&mut state, 100), Next::Do(Task::Search(_))));
-    state.busy = 0;
-    assert!(matches!(next(&mut state, 100), Next::Do(Task::Ahead(_))));
-    assert_eq!((state.busy, state.ahead.len()), (1, 0));
-}
-
-#[tokio::test]
-async fn what_would_be_read_ahead_is_bounded_and_left_out_at_the_end() {
-    let threads = threads(1, LONG);
-    let (done, steps) = mpsc::channel();
-    for n in 0..2 {
-        threads.ahead(countdown(n + 1, &done));
-    }
-    for _ in 0..AHEAD {
-        threads.ahead(|_| false);
-    }
-    assert_eq!(threads.shared.state().ahead.len(), AHEAD);
-    drop(done);
-    assert!(steps.try_recv() == Err(mpsc::TryRecvError::Disconnected), "the oldest are dropped");
-    let (done, steps) = mpsc::channel();
-    threads.ahead(countdown(1, &done));
-    threads.close().await;
-    threads.ahead(countdown(1, &done));
-    drop(done);
-    assert!(steps.recv().is_err(), "its work is dropped");
 }

@@ -109,6 +109,7 @@ fn value(name: &str, kind: &str) -> &'static str {
         ("text", _) => "'x' || n",
         ("json" | "jsonb", _) => "'{}'",
         ("ARRAY", _) => "'{}'",
+        ("bytea", _) => "'\\x00'",
         ("boolean", _) => "false",
         _ => "n",
     }
@@ -144,7 +145,7 @@ pub(super) async fn postgres(connection: &mut PgConnection) -> Schema {
     }
     let queues = ["memories", "inbox", "outbox"];
     // Tables that refer to others come after these.
-    let late = ["components", "embeddings", "embedding_due", "memory_sources"];
+    let late = ["embeddings", "embedding_due", "memory_sources"];
     let others = growing.iter().map(String::as_str).filter(|table| !queues.contains(table));
     let (last, first): (Vec<&str>, Vec<&str>) = others.partition(|table| late.contains(table));
     for table in first.into_iter().chain(last) {

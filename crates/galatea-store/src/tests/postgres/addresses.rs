@@ -97,6 +97,9 @@ async fn newer_and_edited_tables_are_refused_and_old_servers_too() {
         .await
         .unwrap();
     refusal(&database.url(), "GAL-DB-CORRUPT", database.server().password()).await;
+    let earlier = "UPDATE galatea._sqlx_migrations SET description = 'init'";
+    other.execute(earlier).await.unwrap();
+    refusal(&database.url(), "GAL-DB-EARLIER", database.server().password()).await;
     let place = Place::parse(&database.url().into(), &crate::PostgresOptions::default()).unwrap();
     let old = old_server(&place.show(), 130_014, 140_000);
     assert_eq!((old.code(), old.fix()), (Some("GAL-DB-OLD"), Some("Use PostgreSQL 14 or newer.")));

@@ -7,7 +7,7 @@ use galatea_core::{
 use galatea_testkit::{postgres::Database, store_suite::fixtures::Scene};
 
 use super::Store;
-use crate::{PostgresOptions, talk::MOST};
+use crate::PostgresOptions;
 
 /// Six words out of forty, of which the first are in many messages, and sometimes a usual or a rare
 /// one.
@@ -32,6 +32,9 @@ fn messages(scene: &Scene, range: std::ops::Range<usize>) -> Vec<Memory> {
     };
     range.map(message).collect()
 }
+
+/// Newest messages of a Room that are looked at one by one.
+const LOOKED_AT: usize = 500;
 
 /// Messages from then on are left out.
 const BEFORE: i64 = 1_700;
@@ -64,10 +67,6 @@ async fn rooms_of_any_size_are_searched_as_in_sqlite() {
             postgres.save_memories(some).await.unwrap();
             sqlite.save_memories(some).await.unwrap();
         }
-        // Each search in SQLite reads a page of the Room: it is whole after these.
-        for _ in 0..4 {
-            found(&sqlite, &scene, "never heard").await;
-        }
         for question in ["w3 w17 w30", "usual rare1", "w35 never heard", "rare0 rare1 rare2 w2"] {
             let [here, there] = [&postgres, &sqlite].map(|store| found(store, &scene, question));
             let [here, there] = [here.await, there.await];
@@ -79,23 +78,21 @@ async fn rooms_of_any_size_are_searched_as_in_sqlite() {
                 texts.sort();
                 texts
             };
-            // SQLite knows the Room whole, and finds older messages with a common word, too.
-            assert!(here.len() <= there.len(), "{size}: {question}");
-            assert!(size > MOST || here.len() == there.len(), "{size}: {question}");
+            assert!(size > LOOKED_AT || here.len() == there.len(), "{size}: {question}");
             let here = rare(here);
             let is_found = size < 200 || question != "usual rare1" || !here.is_empty();
             assert!(is_found, "{size}: {question}");
             assert_eq!(here, rare(there), "{size}: {question}");
         }
         let usual = found(&postgres, &scene, "usual").await.len();
-        assert_eq!(usual == 0, (100..MOST).contains(&size), "half of {size} messages have it");
+        assert_eq!(usual == 0, (100..LOOKED_AT).contains(&size), "half of {size} messages have it");
     }
     postgres.close().await;
 }
 
-/// A Room's messages are counted now and then. What is found must not depend on how few it had then.
+/// What is found does not depend on how many messages a Room had at an earlier search.
 #[tokio::test]
-async fn a_room_that_has_grown_since_it_was_counted_is_searched_whole() {
+async fn a_room_that_grows_is_searched_whole() {
     let database = Database::fresh().await;
     let (store, scene) = (postgres(&database).await, Scene::new());
     let all = messages(&scene, 0..1_800);

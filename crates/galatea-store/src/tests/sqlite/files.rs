@@ -192,6 +192,30 @@ async fn a_newer_database_is_refused() {
     assert!(error.fix().is_some());
 }
 
+/// The tables of a version before 0.1, in which the first migration had another name.
+#[tokio::test]
+async fn an_earlier_database_is_refused_with_the_commands_that_move_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("galatea.db");
+    open(&path).await.unwrap().close().await;
+    let mut other = raw(&path).await;
+    other
+        .execute(
+            "UPDATE _sqlx_migrations SET description = 'init', checksum = x'00'; \
+             INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (24, 'deleted', true, x'00', 0)",
+        )
+        .await
+        .unwrap();
+    other.close().await.unwrap();
+    let before = fs::read(&path).unwrap();
+    let error = open(&path).await.unwrap_err();
+    let expected = (Some("GAL-DB-EARLIER"), ErrorKind::Unsupported);
+    assert_eq!((error.code(), error.kind()), expected, "{}", error.report());
+    let fix = error.fix().unwrap();
+    assert!(["galatea memory export", "galatea memory import"].iter().all(|c| fix.contains(c)));
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
 #[tokio::test]
 async fn migrations_run_once_and_an_edited_one_is_noticed() {
     let folder = tempfile::tempdir().unwrap();

@@ -10,17 +10,17 @@ use std::{
 use super::{of_postgres, of_sqlite};
 
 /// Texts that begin like a statement and are parts of one, or ask nothing of a table.
-const PARTS: &[&str] = &["recall::TOGETHER"];
+const PARTS: &[&str] = &["search::TOGETHER"];
 
 /// How many places of each file build a statement at run time. `filter_statements` and
-/// `recall::statements` return all statements built there, or the text is a listed constant.
+/// `search::statements` return all statements built there, or the text is a listed constant.
 const MADE: &[(&str, usize)] = &[
     ("postgres/event.rs", 3),
     ("postgres/hints.rs", 1),
     ("postgres/lease.rs", 3),
     ("postgres/limits.rs", 2),
     ("postgres/memory.rs", 3),
-    ("recall/view.rs", 2),
+    ("search/view.rs", 2),
     ("sqlite/memory.rs", 2),
 ];
 
@@ -75,7 +75,7 @@ fn constants(text: &str) -> Vec<&str> {
 
 #[test]
 fn every_statement_is_listed() {
-    // The first module and the last part: `recall::candidates::MEANINGS` is used as `recall::MEANINGS`.
+    // The first module and the last part: `search::candidates::MEANINGS` is used as `search::MEANINGS`.
     let of = |name: &str| {
         let (first, last) = (name.split_once("::").unwrap().0, name.rsplit_once("::").unwrap().1);
         format!("{first}::{last}")

@@ -29,7 +29,7 @@ async fn failing<H: ConnectorHarness>(fault: PlatformFault) -> Failed<H> {
     scene.platform.say(&spot, Said::text("hello")).await;
     let received =
         scene.gateway.wait_messages(1).await.into_iter().map(|(_, message)| message.id).collect();
-    // One send succeeds first, because the read-back starts from a known message.
+    // A send succeeds first, because the read-back starts from a known message.
     let sent = scene.send_text(&spot, "before").await;
     scene.platform.inject(&spot, fault).await;
     let (delivery, error) = scene.send_failing(&spot, "the one with the unknown outcome").await;

@@ -1,4 +1,4 @@
-//! What a test reads from the server: sessions, calls, and what people see of the bot.
+//! The server as a test reads it: sessions, calls, and what people see of the bot.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ pub struct Shown {
     pub buttons: Vec<Vec<(String, String)>>,
     /// Files: name and bytes.
     pub files: Vec<(String, Bytes)>,
-    /// Whether it was edited.
+    /// True if it was edited.
     pub edited: bool,
 }
 

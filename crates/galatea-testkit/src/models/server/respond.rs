@@ -45,6 +45,9 @@ pub(super) async fn respond<D: Dialect>(
         Fault::Status { status, retry_after, body } => {
             build(status, retry_after, "application/json", Body::from(body))
         }
+        Fault::Event(data) => {
+            build(200, None, "text/event-stream", Body::from(format!("data: {data}\n\n")))
+        }
         Fault::Garbage => build(200, None, "application/json", Body::from("{\"choices\": [CANARY")),
         Fault::Html => {
             build(200, None, "text/html", Body::from("<!doctype html><title>Sign in</title>CANARY"))

@@ -25,7 +25,7 @@ impl Thinking {
         *self.lock() = State { pause, ..State::default() };
     }
 
-    /// How long the last pauses took.
+    /// Time that the last pauses took.
     pub(super) fn times(&self) -> Vec<Duration> {
         self.lock().times.iter().copied().collect()
     }

@@ -10,7 +10,7 @@ use std::{
     path::Path,
 };
 
-use crate::failure::Result;
+use crate::report::failure::Result;
 
 /// Reads a character file.
 ///

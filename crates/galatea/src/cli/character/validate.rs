@@ -15,11 +15,16 @@ use super::read::bytes;
 use crate::{
     cli::flags::Json,
     context::Context,
-    exit::Exit,
-    failure::Result,
-    output::{Color, Style},
-    report::{Report, hang},
-    wants,
+    report::{
+        exit::Exit,
+        failure::Result,
+        output::{Style, hang},
+    },
+};
+use galatea_host::{
+    characters::wants,
+    look::{Color, Look},
+    report::Report,
 };
 
 /// Check files; exit 7 when one is not in order

@@ -6,7 +6,10 @@ use galatea_core::{
 use std::{sync::Arc, time::Duration};
 
 use super::exchange::FailureLookup;
-use crate::{data_dir::DataDir, database, trouble::Trouble};
+use galatea_host::{
+    report::Trouble,
+    storage::{data_dir::DataDir, database},
+};
 
 /// Interval of the checks. Answers arrive on their own; this only has to be faster than a person's
 /// patience.

@@ -8,7 +8,7 @@ use std::{
 };
 use tokio::time::Instant;
 
-use crate::lock::{self, Holder};
+use galatea_host::storage::lock::{self, Holder};
 
 /// Longest time between a process taking the lock and opening its terminal.
 const STARTING: Duration = Duration::from_secs(2);

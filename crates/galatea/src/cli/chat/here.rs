@@ -5,13 +5,18 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::{sync::broadcast::error::RecvError, time::timeout};
 
 use crate::{
-    boot::{self, Booted, Platforms},
-    config::Configuration,
     context::Context,
-    data_dir::DataDir,
-    failure::Result,
-    lock::InstanceLock,
-    personas,
+    process::{executable, version},
+    report::failure::Result,
+};
+use galatea_host::{
+    agents::{
+        Platforms,
+        boot::{self, BootOptions, Booted},
+    },
+    characters::personas,
+    config::Configuration,
+    storage::{data_dir::DataDir, lock::InstanceLock},
 };
 
 /// Longest wait for a local socket to open.
@@ -39,15 +44,16 @@ pub(crate) async fn start(
     let personas = personas::load(characters, configuration, &context.working_dir)?;
     data_dir.create()?;
     let lock = InstanceLock::take(data_dir.path())?;
-    let booted = boot::boot(
-        &configuration.settings,
+    let options = BootOptions {
+        settings: &configuration.settings,
         data_dir,
-        personas,
-        Platforms::Terminal,
-        ProcessRole::default(),
-        &context.output.redactor,
-    )
-    .await?;
+        platforms: Platforms::Terminal,
+        role: ProcessRole::default(),
+        redactor: &context.output.redactor,
+        version: version::FULL,
+        parser: &executable::path(),
+    };
+    let booted = boot::boot(options, personas).await?;
     let mut events = booted.orchestrator.events().subscribe();
     booted.orchestrator.start()?;
     let here = Here { booted, _lock: lock };

@@ -10,9 +10,10 @@ use super::{
     exchange::{self, FailureLookup, Progress},
     transcript::{YOU, format_message, prompt, speaker},
 };
-use crate::{
-    output::{Color, Output},
-    printable,
+use crate::report::{output::Output, printable};
+use galatea_host::{
+    look::{Color, Look},
+    report::Report,
 };
 
 /// How the conversation ended.
@@ -94,7 +95,7 @@ pub(crate) async fn talk(
         match answered {
             Ok(memory) => {
                 if let Some(error) = lookup.failure(memory).await {
-                    output.report(&crate::report::Report::from(&error));
+                    output.report(&Report::from(&error));
                 }
             }
             Err(error)
@@ -103,7 +104,7 @@ pub(crate) async fn talk(
             {
                 return Err(error);
             }
-            Err(error) => output.report(&crate::report::Report::from(&error)),
+            Err(error) => output.report(&Report::from(&error)),
         }
     }
 }

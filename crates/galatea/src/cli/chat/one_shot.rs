@@ -10,7 +10,7 @@ use super::{
     exchange::{self, FailureLookup, Progress},
     transcript::{format_message, speaker},
 };
-use crate::output::Output;
+use crate::report::output::Output;
 
 /// Sends one message and prints the answer.
 ///

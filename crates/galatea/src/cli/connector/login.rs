@@ -12,12 +12,14 @@ use url::Url;
 
 use crate::{
     cli::flags::Characters,
-    connectors::PLATFORMS,
     context::Context,
-    data_dir::DataDir,
-    exit::Exit,
-    failure::{Failure, Result},
-    personas,
+    report::{
+        exit::Exit,
+        failure::{Failure, Result},
+    },
+};
+use galatea_host::{
+    characters::personas, platforms::PLATFORMS, report::Report, storage::data_dir::DataDir,
 };
 
 /// In bytes. The address with its code is far shorter.
@@ -45,7 +47,7 @@ impl Login {
         let platform = PLATFORMS
             .iter()
             .find(|p| p.source.as_str() == wanted)
-            .ok_or_else(|| super::unknown(&wanted))?;
+            .ok_or_else(|| super::names::unknown(&wanted))?;
         let configuration = context.configuration()?;
         let data_dir = DataDir::locate(&configuration.settings, &context.working_dir);
         let personas =
@@ -107,7 +109,7 @@ async fn wait(login: &dyn BrowserLogin, context: &Context) -> Result<String> {
             Ok(who) => return Ok(who),
             // The address belongs to another login, or is mistyped. The right one may still come.
             Err(error) if error.kind() == ErrorKind::Invalid => {
-                context.output.report(&crate::report::Report::from(&error))
+                context.output.report(&Report::from(&error))
             }
             Err(error) => return Err(error.into()),
         }

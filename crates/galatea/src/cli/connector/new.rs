@@ -11,14 +11,14 @@ use std::{
 };
 
 use super::scaffold::Spellings;
-use crate::{
-    cli::flags::Json,
-    connectors::PLATFORMS,
-    context::Context,
-    data_dir::DataDir,
-    failure::Result,
-    files::{self, Access},
-    output::Color,
+use crate::{cli::flags::Json, context::Context, report::failure::Result};
+use galatea_host::{
+    look::{Color, Look},
+    platforms::PLATFORMS,
+    storage::{
+        data_dir::DataDir,
+        files::{self, Access},
+    },
 };
 
 const CODE: &str = "GAL-CONNECTOR-NEW";
@@ -244,11 +244,11 @@ mod tests {
         insta::assert_snapshot!(next_steps(&Spellings::of("my-chat")), @r#"
         Add two lines:
 
-          crates/galatea/Cargo.toml, below `[dependencies]`:
+          crates/galatea-host/Cargo.toml, below `[dependencies]`:
 
         galatea-my-chat = { path = "../../connectors/galatea-my-chat" }
 
-          crates/galatea/src/connectors.rs, below `pub(crate) const PLATFORMS: &[Platform] = &[`:
+          crates/galatea-host/src/platforms/list.rs, below `pub const PLATFORMS: &[Platform] = &[`:
 
             platform::<galatea_my_chat::MyChatConfig>("MyChat", galatea_my_chat::parse_link),
 

@@ -68,13 +68,13 @@ impl Spellings {
         let Self { package, library, title, .. } = self;
         [
             Edit {
-                file: "crates/galatea/Cargo.toml",
+                file: "crates/galatea-host/Cargo.toml",
                 below: "[dependencies]",
                 line: format!("{package} = {{ path = \"../../connectors/{package}\" }}"),
             },
             Edit {
-                file: "crates/galatea/src/connectors.rs",
-                below: "pub(crate) const PLATFORMS: &[Platform] = &[",
+                file: "crates/galatea-host/src/platforms/list.rs",
+                below: "pub const PLATFORMS: &[Platform] = &[",
                 line: format!(
                     "    platform::<{library}::{title}Config>(\"{title}\", {library}::parse_link),"
                 ),

@@ -4,13 +4,12 @@ use galatea_core::{Clock, Finding, Host, SystemClock};
 use galatea_http::{HttpClient, HttpOptions};
 use std::sync::Arc;
 
-use super::Examined;
-use crate::{
-    accounts,
-    connectors::{Built, PLATFORMS, Taken, with_policies},
-    no_model,
-    personas::Persona,
-    plugins,
+use super::examined::Examined;
+use galatea_host::{
+    agents::plugins,
+    characters::personas::Persona,
+    models::no_model,
+    platforms::{Built, PLATFORMS, Taken, accounts, with_policies},
 };
 
 /// Agents that read a platform but have no model to answer with. Makes no requests.

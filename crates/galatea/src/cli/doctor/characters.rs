@@ -4,10 +4,11 @@ use galatea_core::{Finding, Severity};
 use galatea_runtime::config::GAL_LISTED;
 use std::path::PathBuf;
 
-use super::{Examined, failed};
-use crate::{
-    accounts, findings,
-    personas::{self, Persona},
+use super::examined::{Examined, failed};
+use crate::report::findings;
+use galatea_host::{
+    characters::personas::{self, Persona},
+    platforms::accounts,
 };
 
 /// The characters that would run, and the findings about them.
@@ -15,7 +16,7 @@ pub(super) fn check(examined: &Examined<'_>, files: &[PathBuf]) -> (Vec<Persona>
     let personas =
         match personas::load(files, examined.configuration, &examined.context.working_dir) {
             Ok(personas) => personas,
-            Err(failure) => return (Vec::new(), failed("character", &failure)),
+            Err(faults) => return (Vec::new(), failed("character", &faults.into())),
         };
     let mut found = Vec::new();
     for persona in &personas {

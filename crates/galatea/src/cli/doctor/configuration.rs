@@ -2,10 +2,10 @@
 
 use galatea_core::{Finding, Severity};
 
-use crate::{
+use crate::{context::Context, process::logging, report::findings};
+use galatea_host::{
     config::{Configuration, ELIZAOS_ONLY, check_database},
-    context::Context,
-    files, findings, logging,
+    storage::files,
 };
 
 /// The configuration, if it can be read, and the findings about it.
@@ -76,7 +76,7 @@ pub(super) fn check(context: &Context) -> (Option<&Configuration>, Vec<Finding>)
 /// Whether this file sets a value under the name of a secret.
 pub(super) fn holds_secrets(configuration: &Configuration, path: &std::path::Path) -> bool {
     configuration.settings.layers().iter().flatten().any(|(name, setting)| {
-        crate::config::looks_secret(name)
+        galatea_host::config::looks_secret(name)
             && !setting.text().is_empty()
             && matches!(&setting.origin, galatea_core::settings::Origin::File { path: from, .. } if from == path)
     })

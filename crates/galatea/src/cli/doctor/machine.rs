@@ -3,8 +3,8 @@
 use galatea_core::{Finding, Severity};
 use std::time::{Duration, SystemTime};
 
-use super::Examined;
-use crate::health;
+use super::examined::Examined;
+use crate::process::health;
 
 /// 2026-01-01T00:00:00Z in Unix seconds. This version was released later, so a correct clock cannot
 /// show an earlier time.

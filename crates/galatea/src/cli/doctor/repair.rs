@@ -3,7 +3,11 @@
 use galatea_core::{Finding, Result, Severity};
 
 use super::configuration::holds_secrets;
-use crate::{config::ENV_FILE, context::Context, data_dir::DataDir, files};
+use crate::context::Context;
+use galatea_host::{
+    config::ENV_FILE,
+    storage::{data_dir::DataDir, files},
+};
 
 /// Repairs, and returns what was done. Does nothing if the configuration cannot be read.
 pub(super) fn repair(context: &Context) -> Vec<Finding> {

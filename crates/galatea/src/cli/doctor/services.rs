@@ -6,14 +6,12 @@ use galatea_http::{HttpClient, HttpOptions};
 use galatea_models::{Choices, Dependencies};
 use std::{collections::BTreeSet, future::Future, sync::Arc, time::Duration};
 
-use super::Examined;
-use crate::{
-    accounts, choosing,
-    cli::repairs::Repairs,
-    connectors::{Built, PLATFORMS, Taken},
-    failure::Result,
-    personas::Persona,
-    wants,
+use super::examined::Examined;
+use crate::{cli::repairs::Repairs, report::failure::Result};
+use galatea_host::{
+    characters::{personas::Persona, wants},
+    models::choosing,
+    platforms::{Built, PLATFORMS, Taken, accounts},
 };
 
 /// Longest wait for one service. A slower one counts as unavailable.

@@ -7,8 +7,11 @@ use std::{
     path::Path,
 };
 
-use super::Examined;
-use crate::{config::check_database, data_dir::DataDir, database};
+use super::examined::Examined;
+use galatea_host::{
+    config::check_database,
+    storage::{data_dir::DataDir, database},
+};
 
 /// Bytes of a probe: a page of the database. A full disk still has room for a file without bytes.
 const PROBE: usize = 4096;
@@ -84,8 +87,8 @@ fn unwritable(data_dir: &DataDir, error: io::Error) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files;
     use galatea_core::Settings;
+    use galatea_host::storage::files;
 
     #[test]
     fn a_probe_leaves_nothing_and_tells_what_is_in_the_way() {

@@ -6,8 +6,8 @@ use galatea_http::{HttpClient, HttpOptions};
 use galatea_models::Dependencies;
 use std::{collections::BTreeSet, sync::Arc};
 
-use super::{Examined, services};
-use crate::personas::Persona;
+use super::{examined::Examined, services};
+use galatea_host::characters::personas::Persona;
 
 /// A provider's key: its variable, the variable of another address, and how its keys begin, as their
 /// pages of keys show them (2026-11).

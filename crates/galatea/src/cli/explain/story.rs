@@ -4,10 +4,10 @@ use galatea_core::{StepOutcome, store::OutboxState};
 use galatea_runtime::explain::{ExplainedDelivery, Explanation};
 use std::fmt::Write as _;
 
-use crate::{
-    output::{Color, Style, when},
-    report::{hang, wrap},
-    trouble::{NO_ACTION, Trouble},
+use crate::report::output::{Style, hang};
+use galatea_host::{
+    look::{Color, Look, when, wrap},
+    report::{NO_ACTION, Trouble},
 };
 
 /// Renders the description. Every line ends with a newline.

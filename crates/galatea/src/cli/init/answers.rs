@@ -1,6 +1,5 @@
 //! The answers that `init` writes, from prompts, options or standard input.
 
-use clap::ValueEnum;
 use galatea_core::{
     Error,
     settings::{Layer, Origin, Setting},
@@ -8,71 +7,20 @@ use galatea_core::{
 use galatea_models::config::variables as models;
 use std::io::{BufRead, Read};
 
-use super::{Init, ollama::OllamaModels};
-use crate::{
-    connectors::{PLATFORMS, Platform},
-    context::Context,
-    failure::{Failure, Result},
+use super::{
+    ollama::OllamaModels,
+    options::{Brain, Init},
 };
+use crate::{
+    context::Context,
+    report::failure::{Failure, Result},
+};
+use galatea_host::platforms::{PLATFORMS, Platform};
 
 /// Maximum length of a secret on standard input, in bytes.
 const MAX_SECRET: u64 = 16 << 10;
 /// Default name of a character.
 pub(super) const USUAL_NAME: &str = "Helper";
-/// Which model answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Brain {
-    /// A model on this machine
-    Ollama,
-    /// OpenAI, or a server that speaks its API
-    Openai,
-    /// Claude
-    Anthropic,
-    /// Many models behind one key
-    Openrouter,
-    /// Gemini
-    Google,
-    /// Fast open models
-    Groq,
-    /// Grok
-    Xai,
-    /// Mistral
-    Mistral,
-    /// The built-in script: pattern matching, not AI
-    Offline,
-}
-
-impl Brain {
-    /// The variable of its API key, if it needs one.
-    pub(super) fn key_variable(self) -> Option<&'static str> {
-        match self {
-            Self::Openai => Some(models::OPENAI_API_KEY.name),
-            Self::Anthropic => Some(models::ANTHROPIC_API_KEY.name),
-            Self::Openrouter => Some(models::OPENROUTER_API_KEY.name),
-            Self::Google => Some(models::GOOGLE_API_KEY.name),
-            Self::Groq => Some(models::GROQ_API_KEY.name),
-            Self::Xai => Some(models::XAI_API_KEY.name),
-            Self::Mistral => Some(models::MISTRAL_API_KEY.name),
-            Self::Ollama | Self::Offline => None,
-        }
-    }
-
-    /// Its value for `GALATEA_MODEL_PROVIDER`.
-    pub(super) fn provider(self) -> &'static str {
-        match self {
-            Self::Ollama => "ollama",
-            Self::Openai => "openai",
-            Self::Anthropic => "anthropic",
-            Self::Openrouter => "openrouter",
-            Self::Google => "google",
-            Self::Groq => "groq",
-            Self::Xai => "xai",
-            Self::Mistral => "mistral",
-            Self::Offline => "offline",
-        }
-    }
-}
-
 /// The values that are going to be written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Answers {
@@ -90,7 +38,7 @@ impl Answers {
 
     /// Adds or replaces a setting. A secret is masked in every output from now on.
     pub(super) fn set(&mut self, name: &str, value: &str, context: &Context) {
-        if crate::config::looks_secret(name) {
+        if galatea_host::config::looks_secret(name) {
             context.output.redactor.learn(value);
         }
         self.put(name, value.trim());
@@ -228,7 +176,7 @@ mod tests {
         let mut input = "  token \nkey".as_bytes();
         assert_eq!(line(&mut input, "x").unwrap(), "token");
         assert_eq!(line(&mut input, "x").unwrap(), "key");
-        assert_eq!(line(&mut input, "the key").unwrap_err().exit, crate::exit::Exit::Usage);
+        assert_eq!(line(&mut input, "the key").unwrap_err().exit, crate::report::exit::Exit::Usage);
     }
 
     #[test]

@@ -1,18 +1,14 @@
 //! The questions of `init`. Every credential is checked before the next question.
 
-use std::{io, path::Path};
-
 use super::{
-    Init,
-    answers::{self, Answers, Brain, USUAL_NAME},
-    ollama, verify, write,
+    answers::{self, Answers, USUAL_NAME},
+    confirm::ended,
+    ollama,
+    options::{Brain, Init},
+    verify,
 };
-use crate::{
-    connectors::{PLATFORMS, Platform},
-    context::Context,
-    failure::{Failure, Result},
-};
-use galatea_core::Error;
+use crate::{context::Context, report::failure::Result};
+use galatea_host::platforms::{PLATFORMS, Platform};
 use galatea_models::config::variables as models;
 
 /// Choices for the model.
@@ -225,44 +221,6 @@ fn choice(
         .item(Choice::Known(Brain::Offline), "stay offline", "pattern matching, not AI")
         .interact()
         .map_err(ended)
-}
-
-/// Asks whether to replace a value in `.env`.
-///
-/// # Errors
-/// Exit 130 if the person leaves.
-pub(super) fn may_replace(name: &str, env: &Path) -> Result<bool> {
-    cliclack::confirm(format!(
-        "{} has another {} for {name}. Replace it?",
-        write::shown(env),
-        write::what(name)
-    ))
-    .initial_value(false)
-    .interact()
-    .map_err(ended)
-}
-
-/// Asks whether to replace a character file.
-///
-/// # Errors
-/// Exit 130 if the person leaves.
-pub(super) fn may_replace_file(file: &Path) -> Result<bool> {
-    cliclack::confirm(format!("{} exists. Replace it?", file.display()))
-        .initial_value(false)
-        .interact()
-        .map_err(ended)
-}
-
-/// The failure for a question that was not answered.
-fn ended(error: io::Error) -> Failure {
-    if error.kind() == io::ErrorKind::Interrupted {
-        return Failure::interrupted();
-    }
-    Error::unexpected("the terminal could not be asked")
-        .with("cause", &error)
-        .with_fix("use --yes and give the answers as options")
-        .with_source(error)
-        .into()
 }
 
 #[cfg(test)]

@@ -6,16 +6,15 @@ use std::sync::Arc;
 
 use super::answers::Answers;
 use crate::{
-    accounts::AccountSettings,
-    choosing,
     cli::connector::unasked,
-    connectors::{Built, PLATFORMS, Platform, Taken},
     context::Context,
-    data_dir::DataDir,
-    exit::Exit,
-    failure::Result,
-    findings,
+    report::{exit::Exit, failure::Result, findings},
+};
+use galatea_host::{
+    models::choosing,
+    platforms::{Built, PLATFORMS, Platform, Taken, accounts::AccountSettings},
     report::Report,
+    storage::data_dir::DataDir,
 };
 
 /// Codes that stop `init`, because the first start would fail with them.

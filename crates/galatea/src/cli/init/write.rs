@@ -5,19 +5,24 @@ use std::path::{Path, PathBuf};
 
 use super::{
     answers::Answers,
-    ask,
+    confirm,
     env_text::{self, Change},
 };
 use crate::{
     cli::character::{usual_file, write_new},
-    config::{ENV_FILE, looks_secret},
     context::Context,
-    data_dir::DataDir,
-    exit::Exit,
-    failure::{Failure, Result},
-    files::{self, Access},
-    output::Color,
+    report::{
+        exit::Exit,
+        failure::{Failure, Result},
+    },
+};
+use galatea_host::{
+    look::{Color, Look},
     report::Report,
+    storage::{
+        data_dir::DataDir,
+        files::{self, Access},
+    },
 };
 
 /// The setting that names the character file.
@@ -55,7 +60,7 @@ pub(super) fn plan(answers: &Answers, context: &Context, force: bool, asks: bool
                 .into());
         }
     };
-    let known = crate::config::values_of(&env, &text);
+    let known = galatea_host::config::values_of(&env, &text);
     let character = usual_file(&answers.name);
     let exists = context.working_dir.join(&character).exists();
     let mut settings = answers.settings.clone();
@@ -65,7 +70,8 @@ pub(super) fn plan(answers: &Answers, context: &Context, force: bool, asks: bool
     for (name, value) in &settings {
         let (changed, change) =
             env_text::set(&text, name, value, known.get(name).map(String::as_str));
-        let may = change != Change::Replaced || force || (asks && ask::may_replace(name, &env)?);
+        let may =
+            change != Change::Replaced || force || (asks && confirm::may_replace(name, &env)?);
         if !may && asks {
             continue;
         }
@@ -84,7 +90,7 @@ pub(super) fn plan(answers: &Answers, context: &Context, force: bool, asks: bool
             .fix("add --force to replace it; nothing was written");
         return Err(Failure::new(vec![report], Exit::Conflict));
     }
-    let keep_character = exists && !force && !(asks && ask::may_replace_file(&character)?);
+    let keep_character = exists && !force && !(asks && confirm::may_replace_file(&character)?);
     Ok(Plan {
         env,
         text,
@@ -162,16 +168,6 @@ fn named_in(env: &Path, character: &Path, working_dir: &Path) -> String {
     } else {
         working_dir.join(character).display().to_string()
     }
-}
-
-/// The name of the `.env` in questions.
-pub(super) fn shown(env: &Path) -> String {
-    if env == Path::new(ENV_FILE) { ENV_FILE.to_owned() } else { env.display().to_string() }
-}
-
-/// What a value is called in a question.
-pub(super) fn what(name: &str) -> &'static str {
-    if looks_secret(name) { "secret" } else { "value" }
 }
 
 #[cfg(test)]

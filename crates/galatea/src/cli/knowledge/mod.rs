@@ -10,7 +10,7 @@ use std::{path::PathBuf, process::ExitCode};
 use crate::{
     cli::flags::{Characters, Json},
     context::Context,
-    failure::Result,
+    report::failure::Result,
 };
 use work::Shelf;
 

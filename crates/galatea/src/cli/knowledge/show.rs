@@ -8,7 +8,8 @@ use galatea_knowledge::{Origin, Piece, Problem, RankedPiece, Step, Stored, Synce
 use serde_json::{Value, json};
 use std::{fmt::Write as _, io::IsTerminal, path::Path, sync::Mutex};
 
-use crate::{context::Context, output::Output, report::Report};
+use crate::{context::Context, report::output::Output};
+use galatea_host::report::Report;
 
 /// Characters of an id in lists.
 const SHORT: usize = 8;

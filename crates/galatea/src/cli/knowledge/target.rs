@@ -4,7 +4,7 @@ use galatea_core::{Error, ErrorKind, visible::one_line};
 use galatea_knowledge::{Library, Origin, Place, Source, Stored};
 use std::path::{Path, PathBuf};
 
-use crate::failure::{Failure, Result};
+use crate::report::failure::{Failure, Result};
 
 /// Least characters of an id that name a document.
 const LEAST: usize = 8;

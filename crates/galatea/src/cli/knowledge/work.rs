@@ -14,13 +14,16 @@ use super::{
 };
 use crate::{
     context::Context,
-    data_dir::DataDir,
-    database::{self, Database},
-    exit::Exit,
-    failure::Result,
-    library::Shared,
-    personas, plugins,
-    report::hang,
+    process::executable,
+    report::{exit::Exit, failure::Result, output::hang},
+};
+use galatea_host::{
+    agents::{library::Shared, plugins},
+    characters::personas,
+    storage::{
+        data_dir::DataDir,
+        database::{self, Database},
+    },
 };
 
 /// The documents of the configured agents.
@@ -48,7 +51,8 @@ impl Shelf {
         let store = database.store();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let http = HttpClient::new(HttpOptions::default())?;
-        let shared = Shared::new(Arc::clone(&store), http.clone(), Arc::clone(&clock));
+        let shared =
+            Shared::new(Arc::clone(&store), http.clone(), Arc::clone(&clock), executable::path());
         let dependencies = galatea_models::Dependencies::default();
         let mut agents = Vec::new();
         for persona in personas {

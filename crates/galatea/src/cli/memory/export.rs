@@ -4,6 +4,7 @@ mod file;
 
 use galatea_core::{
     Clock, Entity, Error, MemoryId, Room, RoomId, Store, SystemClock, Timestamp, WorldId,
+    export::{FORMAT, Record},
 };
 use serde_json::json;
 use std::{
@@ -13,10 +14,7 @@ use std::{
     process::ExitCode,
 };
 
-use super::{
-    record::{FORMAT, Record},
-    select::{Selection, Which, rooms},
-};
+use super::select::{Selection, Which, rooms};
 use crate::{
     cli::audit::utc,
     context::Context,

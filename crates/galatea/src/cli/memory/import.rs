@@ -2,37 +2,25 @@
 //! leaves out.
 
 use clap::Args;
-use galatea_core::{
-    AgentIdentity, Archive, Clock, Incoming, IncomingEvent, RemoteId, Skew, Source, Store,
-    SystemClock, Timestamp, visible::one_line,
-};
-use galatea_runtime::history::{History, STEP, Stored};
+use galatea_core::{AgentId, RemoteId, Skew, Source, Store, visible::one_line};
+use galatea_import::{Count, Format, Input, Place, PlatformReader, Skipped, recognise};
 use serde_json::json;
-use std::{collections::BTreeMap, path::PathBuf, process::ExitCode};
-
-use super::{
-    bar::Bar,
-    format::{Format, recognise},
-    input::Input,
-    lines::{last, lines},
-    own,
-    past::{
-        self,
-        log::{Log, SOURCE, speakers},
-    },
-    place::Place,
-    seen::{Found, Seen},
-    select,
-    skipped::Skipped,
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
 };
+
+use super::{bar::Bar, own, select};
 use crate::{
     cli::flags::Json,
-    connectors::Past,
+    connectors::{PLATFORMS, Platform},
     context::Context,
     data_dir::DataDir,
     database::{self, Database},
+    exit::Exit,
     failure::{Failure, Result},
     personas::{self, Persona},
+    report::Report,
 };
 
 /// What to read.
@@ -54,86 +42,18 @@ pub(crate) struct Import {
     own: Vec<String>,
     /// Restore links of accounts too, also those that people ended after the export
     #[arg(long)]
-    pub(super) links: bool,
+    links: bool,
     /// Restore memories too that people or you deleted here after the export
     #[arg(long)]
-    pub(super) deleted: bool,
+    deleted: bool,
     /// Read and count, and store nothing
     #[arg(long)]
-    pub(super) dry_run: bool,
+    dry_run: bool,
     /// The character file of the agent, if it has not been started here yet
     #[arg(short, long = "character", value_name = "FILE")]
     characters: Vec<PathBuf>,
     #[command(flatten)]
     json: Json,
-}
-
-/// How many could be read, how many of them were new, and what was left out.
-#[derive(Debug, Default)]
-pub(super) struct Count {
-    pub(super) read: usize,
-    pub(super) new: usize,
-    /// How many were stored already, with another text.
-    pub(super) differing: usize,
-    /// The same of links of accounts.
-    pub(super) links: usize,
-    pub(super) new_links: usize,
-    /// Memories that were deleted here before, and are left out.
-    pub(super) deleted: usize,
-    /// Documents of a dump, which the agent does not find: their files have to be added.
-    pub(super) documents: usize,
-    /// Facts about no person, which people can neither see nor delete.
-    pub(super) unattributed: usize,
-    pub(super) skipped: Skipped,
-    /// What a platform's connector does not store either, such as service messages.
-    left_out: BTreeMap<&'static str, usize>,
-}
-
-impl Count {
-    /// Takes back a row that counts as read, since the store refused it: refused is not what was there
-    /// already.
-    pub(super) fn refuse(&mut self, line: usize, cause: &str) {
-        self.read = self.read.saturating_sub(1);
-        self.skipped.line(line, cause);
-    }
-
-    /// The counts with those of the stored messages.
-    fn with(self, stored: Stored) -> Self {
-        let Stored { new, differing, deleted } = stored;
-        Self { new, differing, deleted, ..self }
-    }
-
-    /// The summary in one line. `links`: whether links of accounts were imported, too.
-    fn summary(&self, links: bool) -> String {
-        let known = self.read.saturating_sub(self.new + self.deleted);
-        let deleted = match self.deleted {
-            0 => String::new(),
-            1 => ", 1 was deleted here before: --deleted restores it".to_owned(),
-            all => format!(", {all} were deleted here before: --deleted restores them"),
-        };
-        let differing = match self.differing {
-            0 => String::new(),
-            1 => "; 1 differs from what is stored and was left as it is".to_owned(),
-            some => format!("; {some} differ from what is stored and were left as they are"),
-        };
-        let links = match self.links {
-            0 => String::new(),
-            all if links => format!("; {} of {all} links of accounts are new", self.new_links),
-            all => format!("; {all} links of accounts left out: --links restores them"),
-        };
-        let left_out = self.left_out();
-        format!(
-            "{} imported, {known} were there already{deleted}{differing}{links}{left_out}",
-            self.new
-        )
-    }
-
-    /// How much was left out by what it is, for the summary.
-    fn left_out(&self) -> String {
-        let parts: Vec<String> =
-            self.left_out.iter().map(|(what, count)| format!("{what} ({count})")).collect();
-        if parts.is_empty() { String::new() } else { format!("; left out: {}", parts.join(", ")) }
-    }
 }
 
 impl Import {
@@ -177,75 +97,82 @@ impl Import {
 
     pub(super) async fn run(&self, store: &dyn Store, context: &Context) -> Result<ExitCode> {
         let (agent, name) = select::agent(store, self.agent.as_deref()).await?;
-        // An id is its own text.
-        let identity = AgentIdentity::new(Some(&agent.to_string()), "");
         let bar = Bar::new(context, self.json.json);
-        let now = SystemClock.now();
         let file = Input::open(&self.file)?;
-        let format = recognise(&file)?;
-        self.check(&format)?;
-        let mut note = None;
-        let (format, count) = match format {
-            Format::Galatea => {
-                own::refuse(&self.own)?;
-                ("galatea", past::galatea::import(store, agent, &file, self, &bar).await?)
-            }
-            Format::ElizaOs => {
-                own::refuse(&self.own)?;
-                ("elizaos", past::elizaos::import(store, agent, &file, self, &bar).await?)
-            }
-            Format::Log => {
-                let own = own::own_speakers(&speakers(lines(&file)), &self.own, &name)?;
-                let place = Place::of(store, agent, self.room.as_deref(), &file).await?;
-                note = place.note();
-                let total = last(lines(&file));
-                let mut log = Log::of(lines(&file), place.name, own, now);
-                let history = self.history(store, identity, SOURCE, Vec::new()).await?;
-                let history = history.within(place.room);
-                let stored = self.store(history, &mut log, total, &bar).await?;
-                ("log", log.count.with(stored))
-            }
-            Format::Platform(history) => {
-                let Past { source, archive } = history;
-                let (messages, count) = unique(archive, now);
-                let total = messages.len();
-                let mut own = own::resolve(&own::authors(&messages), &self.own)?;
-                own.extend(own::known(store, agent, &source, context).await?);
-                let messages = messages.into_iter();
-                let history = self.history(store, identity, source, own).await?;
-                let stored = self.store(history, messages, total, &bar).await?;
-                ("platform", count.with(stored))
-            }
+        let reader = |platform: &Platform| PlatformReader {
+            source: platform.source.clone(),
+            read: platform.read_export,
         };
+        let readers: Vec<PlatformReader> = PLATFORMS.iter().map(reader).collect();
+        let format = recognise(&file, &readers)?;
+        self.check(&format)?;
+        let place = match format {
+            Format::Log => Some(self.place(store, agent, &file).await?),
+            _ => None,
+        };
+        let note = place.as_ref().and_then(Place::note);
+        // Settings that cannot be read configure no account.
+        let accounts = |source: &Source| -> Vec<RemoteId> {
+            own::configured(agent, source, context).unwrap_or_default()
+        };
+        let format_name = format.name();
+        let import = galatea_import::Import {
+            store,
+            agent,
+            name: &name,
+            own: &self.own,
+            accounts: &accounts,
+            place,
+            links: self.links,
+            deleted: self.deleted,
+            dry_run: self.dry_run,
+            progress: &|done, of| bar.show(done, of),
+        };
+        let count = import.run(&file, format).await?;
         bar.end();
         if self.json.json {
+            let skipped = json!({ "count": count.skipped.count(), "first": count.skipped.first() });
             context.output.json(
                 "galatea.memory.import/1",
                 json!({
-                    "agent": name, "format": format, "read": count.read,
+                    "agent": name, "format": format_name, "read": count.read,
                     // Without storing it, what is new is unknown.
                     "new": (!self.dry_run).then_some(count.new),
                     "differing": (!self.dry_run).then_some(count.differing),
                     "deleted": (!self.dry_run).then_some(count.deleted),
                     "documents": count.documents, "unattributed": count.unattributed,
-                    "links": { "read": count.links, "new": count.new_links }, "stored": !self.dry_run,
-                    "skipped": count.skipped.json(), "leftOut": count.left_out,
+                    "links": { "read": count.links, "new": count.new_links },
+                    "stored": !self.dry_run, "skipped": skipped, "leftOut": count.left_out,
                 }),
             );
-        } else if self.dry_run {
-            let left_out = count.left_out();
-            context
-                .output
-                .say(format!("{} messages or memories can be read{left_out}", count.read));
         } else {
-            context.output.say(count.summary(self.links));
-        }
-        if !self.json.json {
+            context.output.say(if self.dry_run {
+                format!("{} messages or memories can be read{}", count.read, left_out(&count))
+            } else {
+                summary(&count, self.links)
+            });
             for note in note.into_iter().chain(notes(&count, &name)) {
                 context.output.say(note);
             }
         }
-        count.skipped.failure(&self.file).map_or(Ok(ExitCode::SUCCESS), Err)
+        failure(&count.skipped, &self.file).map_or(Ok(ExitCode::SUCCESS), Err)
+    }
+
+    /// The Room of a chat log. A name that no Room has becomes a Room of its own.
+    async fn place(&self, store: &dyn Store, agent: AgentId, file: &Input) -> Result<Place> {
+        let Some(asked) = self.room.as_deref().map(str::trim) else {
+            return Ok(Place::of_file(file));
+        };
+        if asked.is_empty() {
+            return Err(Failure::usage(
+                "--room is empty",
+                "give the name or the id of a room, or leave --room out: then the file's name is \
+                 the room's",
+            ));
+        }
+        let rooms = select::rooms(store, agent).await?;
+        let stored = select::named(&rooms, asked)?;
+        Ok(stored.map_or_else(|| Place::named(asked), Place::stored))
     }
 
     /// Refuses options that mean nothing for a file of this format.
@@ -253,7 +180,7 @@ impl Import {
         let refused = match format {
             Format::Galatea => self.room.as_ref().map(|_| "--room"),
             Format::Log => self.links.then_some("--links"),
-            Format::ElizaOs | Format::Platform(_) => {
+            Format::ElizaOs | Format::Platform { .. } => {
                 self.room.as_ref().map(|_| "--room").or(self.links.then_some("--links"))
             }
         };
@@ -267,45 +194,63 @@ impl Import {
             format!("leave {option} out: it is for {only}"),
         ))
     }
+}
 
-    /// For messages of this platform, on which the agent has these ids itself.
-    async fn history<'a>(
-        &self,
-        store: &'a dyn Store,
-        identity: AgentIdentity,
-        source: Source,
-        own: Vec<RemoteId>,
-    ) -> Result<History<'a>> {
-        Ok(History::of(store, identity, source, &own, &SystemClock).await?)
-    }
+/// The summary in one line. `links`: whether links of accounts were imported, too.
+fn summary(count: &Count, links: bool) -> String {
+    let known = count.read.saturating_sub(count.new + count.deleted);
+    let deleted = match count.deleted {
+        0 => String::new(),
+        1 => ", 1 was deleted here before: --deleted restores it".to_owned(),
+        all => format!(", {all} were deleted here before: --deleted restores them"),
+    };
+    let differing = match count.differing {
+        0 => String::new(),
+        1 => "; 1 differs from what is stored and was left as it is".to_owned(),
+        some => format!("; {some} differ from what is stored and were left as they are"),
+    };
+    let links = match count.links {
+        0 => String::new(),
+        all if links => format!("; {} of {all} links of accounts are new", count.new_links),
+        all => format!("; {all} links of accounts left out: --links restores them"),
+    };
+    let left_out = left_out(count);
+    format!(
+        "{} imported, {known} were there already{deleted}{differing}{links}{left_out}",
+        count.new
+    )
+}
 
-    /// Reads messages, of which there are about `total`, and stores them.
-    async fn store(
-        &self,
-        mut history: History<'_>,
-        mut messages: impl Iterator<Item = Incoming>,
-        total: usize,
-        bar: &Bar,
-    ) -> Result<Stored> {
-        let mut all = Stored::default();
-        if self.dry_run {
-            messages.for_each(drop);
-            return Ok(all);
-        }
-        let mut done = 0;
-        loop {
-            let some: Vec<Incoming> = messages.by_ref().take(STEP).collect();
-            if some.is_empty() {
-                return Ok(all);
-            }
-            let stored = history.store(&some, self.deleted).await?;
-            all.new += stored.new;
-            all.differing += stored.differing;
-            all.deleted += stored.deleted;
-            done += some.len();
-            bar.show(done, total);
-        }
+/// How much was left out by what it is.
+fn left_out(count: &Count) -> String {
+    let parts: Vec<String> =
+        count.left_out.iter().map(|(what, count)| format!("{what} ({count})")).collect();
+    if parts.is_empty() { String::new() } else { format!("; left out: {}", parts.join(", ")) }
+}
+
+/// The error that names the places that were left out; `None` if there are none.
+fn failure(skipped: &Skipped, path: &Path) -> Option<Failure> {
+    let count = skipped.count();
+    if count == 0 {
+        return None;
     }
+    let mut places = skipped.first().join("\n");
+    if count > skipped.first().len() {
+        places.push_str(&format!("\nand {} more", count - skipped.first().len()));
+    }
+    let message = match count {
+        1 => "one entry of this file was left out; the others were read".to_owned(),
+        count => format!("{count} entries of this file were left out; the others were read"),
+    };
+    let report = Report::error(message)
+        .code("GAL-MEMORY-SKIPPED")
+        .cause(places)
+        .line("where", path.display().to_string())
+        .fix(
+            "correct what is named, or export it again, and repeat the import: what is stored is \
+             not stored twice",
+        );
+    Some(Failure::new(vec![report], Exit::Failure))
 }
 
 /// What the operator has to know or do after an import.
@@ -313,8 +258,14 @@ fn notes(count: &Count, agent: &str) -> Vec<String> {
     let mut notes = Vec::new();
     match count.documents {
         0 => {}
-        1 => notes.push("1 document: add its file with `galatea knowledge add`, or the agent does not find it".to_owned()),
-        all => notes.push(format!("{all} documents: add their files with `galatea knowledge add`, or the agent does not find them")),
+        1 => notes.push(
+            "1 document: add its file with `galatea knowledge add`, or the agent does not find it"
+                .to_owned(),
+        ),
+        all => notes.push(format!(
+            "{all} documents: add their files with `galatea knowledge add`, or the agent does not \
+             find them"
+        )),
     }
     if count.unattributed > 0 {
         let facts = match count.unattributed {
@@ -322,98 +273,27 @@ fn notes(count: &Count, agent: &str) -> Vec<String> {
             all => format!("{all} facts are"),
         };
         notes.push(format!(
-            "{facts} about no person, since none is named at the beginning: people cannot see or delete such facts; `galatea memory ls --kind facts --person \"{agent}\"` lists them, and `galatea memory rm` removes them"
+            "{facts} about no person, since none is named at the beginning: people cannot see or \
+             delete such facts; `galatea memory ls --kind facts --person \"{agent}\"` lists them, \
+             and `galatea memory rm` removes them"
         ));
     }
     notes
 }
 
-/// The messages with different ids and possible times. A message that comes again as it is counts as
-/// read; another one with the id of an earlier one is left out.
-fn unique(archive: Archive, now: Timestamp) -> (Vec<Incoming>, Count) {
-    let Archive { mut messages, skipped, left_out } = archive;
-    let mut count = Count { left_out, ..Count::default() };
-    skipped.iter().for_each(|what| count.skipped.add(what));
-    let mut seen = Seen::new();
-    messages.retain(|incoming| {
-        let IncomingEvent::Message(message) = &incoming.event else { return true };
-        if let Err(cause) = past::moment::check(incoming.at, now) {
-            count.skipped.add(&format!("message {}: {cause}", message.id));
-            return false;
-        }
-        let room = &incoming.connection.room.remote;
-        let author = incoming.connection.entity.as_ref().map(|entity| entity.remote.clone());
-        let files: Vec<_> = message.content.attachments.iter().map(|file| &file.title).collect();
-        let content = (&message.content.text, files, incoming.at, author);
-        match seen.add((room.clone(), message.id.clone()), (), content) {
-            Found::New => count.read += 1,
-            Found::Same => {
-                count.read += 1;
-                return false;
-            }
-            Found::Taken(()) => {
-                let what = format!("message {}: another message has this id", message.id);
-                count.skipped.add(&what);
-                return false;
-            }
-        }
-        true
-    });
-    (messages, count)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
-
-    const NOW: Timestamp = Timestamp(1_800_000_000_000);
-
-    /// Messages of Telegram's export: ids, times and texts.
-    fn telegram(messages: &[(i64, i64, &str)]) -> Archive {
-        let messages: Vec<Value> = messages
-            .iter()
-            .map(|(id, at, text)| json!({ "id": id, "type": "message", "date_unixtime": at.to_string(), "from_id": "user7", "text": text }))
-            .collect();
-        let export = json!({ "type": "personal_chat", "id": 7, "messages": messages });
-        galatea_telegram::read_export(&export).unwrap()
-    }
-
-    #[test]
-    fn a_message_that_comes_twice_is_counted_and_another_of_its_id_named() {
-        let (a, b, c) = (1_700_000_005, 1_700_000_006, 1_700_000_007);
-        let export = telegram(&[(1, a, "ha"), (1, a, "ha"), (1, b, "ho"), (2, c, "hi")]);
-        let (messages, count) = unique(export, NOW);
-        assert_eq!((messages.len(), count.read, count.skipped.count()), (2, 3, 1));
-        let named = count.skipped.json()["first"][0].to_string();
-        assert!(named.contains("export:7:1"), "{named}");
-    }
-
-    #[test]
-    fn a_message_with_an_impossible_time_is_named() {
-        let times = [1_700_000_000, 99_999_999_999_999, 1_700_000_000_000, 5, i64::MAX];
-        let messages: Vec<_> = (1..).zip(times).map(|(id, at)| (id, at, "ha")).collect();
-        let (messages, count) = unique(telegram(&messages), NOW);
-        assert_eq!((messages.len(), count.read, count.skipped.count()), (1, 1, 4));
-        let named = count.skipped.json().to_string();
-        for cause in ["export:7:2: its time is", "in the future", "another one", "before 1990"] {
-            assert!(named.contains(cause), "{cause}: {named}");
-        }
-    }
 
     #[test]
     fn what_is_left_out_is_counted_by_what_it_is() {
-        let messages = [
-            json!({ "id": 1, "type": "service" }),
-            json!({ "id": 2, "type": "service" }),
-            json!({ "id": 3, "type": "message", "text": "" }),
-        ];
-        let export = json!({ "type": "personal_chat", "id": 7, "messages": messages });
-        let (_, count) = unique(galatea_telegram::read_export(&export).unwrap(), NOW);
+        let left_out_here = [("service messages", 2), ("messages without content", 1)];
+        let count = Count { left_out: left_out_here.into(), ..Count::default() };
         assert_eq!(
-            count.left_out(),
+            left_out(&count),
             "; left out: messages without content (1), service messages (2)"
         );
-        assert_eq!(Count::default().left_out(), "");
+        assert_eq!(left_out(&Count::default()), "");
+        assert!(failure(&Count::default().skipped, Path::new("a.jsonl")).is_none());
     }
 }

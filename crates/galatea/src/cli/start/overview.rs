@@ -2,12 +2,11 @@
 
 use std::net::SocketAddr;
 
-use crate::{
-    banner::{Banner, Row},
-    boot::{Booted, PlatformState},
-    context::Context,
-    data_dir::DataDir,
-    database,
+use super::banner::{Banner, Row};
+use crate::context::Context;
+use galatea_host::{
+    agents::{PlatformState, boot::Booted},
+    storage::{data_dir::DataDir, database},
 };
 
 /// The banner for the start.

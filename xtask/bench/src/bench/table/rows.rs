@@ -36,7 +36,7 @@ impl Platforms<'_> {
         Row::new(what, unit, Values::Each(each))
     }
 
-    /// The same for a figure that a platform or the program may not report.
+    /// A row with a figure that a platform or the program may not report.
     fn reported(
         self,
         what: impl Into<String>,
@@ -46,7 +46,7 @@ impl Platforms<'_> {
         Row::new(what, unit, Values::Each([self.telegram, self.discord].map(of)))
     }
 
-    /// The same for a time.
+    /// A row with a time of each platform.
     fn time(self, what: impl Into<String>, of: fn(&OnPlatform) -> Duration) -> Row {
         let each = [self.telegram, self.discord].map(|on| Some(millis(of(on))));
         Row::new(what, Unit::Millis, Values::Each(each))

@@ -1,0 +1,209 @@
+//! Puts the process together: opens the database, then builds the agents and their connectors.
+//! Nothing here waits for a platform or a model.
+
+use galatea_core::{
+    Clock, Error, EventBus, Plugin, Result, Settings, Skew, Store,
+    redact::Redactor,
+    store::{About, ProcessRole},
+};
+use galatea_http::{HttpClient, HttpOptions};
+use galatea_models::{Choices, Dependencies};
+use galatea_runtime::{ClusterOptions, Orchestrator, RuntimeOptions, compare_clocks};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use super::{
+    factory::PersonaFactory,
+    library,
+    summary::AgentSummary,
+    surroundings::{Platforms, Surroundings},
+};
+use crate::{
+    characters::personas::Persona,
+    models::choosing::{self, Choosers, Means},
+    process::{machine_clock::MachineClock, member},
+    storage::{
+        data_dir::DataDir,
+        database::{self, Database},
+    },
+};
+
+/// How often the runtime polls for an operator's decisions about the outbox.
+const RECONCILE_EVERY: Duration = Duration::from_secs(1);
+
+/// A process with its agents, before it starts to work.
+pub struct Booted {
+    /// Runs the agents.
+    pub orchestrator: Arc<Orchestrator>,
+    /// The store of all agents.
+    pub store: Arc<dyn Store>,
+    /// The database behind `store`, kept so that it can be closed.
+    pub database: Database,
+    /// Whether the database was created by this start.
+    pub created: bool,
+    /// In the order given.
+    pub agents: Vec<AgentSummary>,
+    /// Circuit breakers of the agents' models.
+    pub dependencies: Dependencies,
+    /// Version of the program.
+    pub version: String,
+    opened: Opened,
+}
+
+/// Where and how the agents of a process run.
+pub struct BootOptions<'a> {
+    /// Settings of the process.
+    pub settings: &'a Settings,
+    /// The folder of the database. The caller holds its lock.
+    pub data_dir: &'a DataDir,
+    /// Which platforms to connect.
+    pub platforms: Platforms,
+    /// What this process does of the work that it shares with others.
+    pub role: ProcessRole,
+    /// Masks secrets in stored errors.
+    pub redactor: &'a Redactor,
+    /// Version of the program. Other processes of the database compare it with their own.
+    pub version: &'a str,
+    /// The program that parses a document in a child process. It calls
+    /// [`galatea_knowledge::sandbox::requested`] first.
+    pub parser: &'a Path,
+}
+
+/// An open database and the engine over it, without agents.
+pub(crate) struct Opened {
+    pub(crate) orchestrator: Arc<Orchestrator>,
+    pub(crate) database: Database,
+    created: bool,
+    pub(crate) surroundings: Arc<Surroundings>,
+    choosing: tokio::task::JoinHandle<()>,
+}
+
+/// Opens the database and builds the agents.
+///
+/// # Errors
+/// `Invalid` for a role that the database does not support, `Invalid` with the place of an invalid
+/// setting, and any error that prevents the database from opening.
+pub async fn boot(options: BootOptions<'_>, personas: Vec<Persona>) -> Result<Booted> {
+    let version = options.version.to_owned();
+    let opened = open(options, &personas, Vec::new()).await?;
+    let mut agents = Vec::new();
+    for persona in personas {
+        let factory = PersonaFactory::new(Arc::clone(&opened.surroundings), persona, None);
+        opened.orchestrator.create_agent_by(Arc::clone(&factory) as _).await?;
+        agents.extend(factory.summary());
+    }
+    if agents.is_empty() {
+        return Err(Error::invalid("there is no character to run"));
+    }
+    Ok(Booted {
+        store: opened.database.store(),
+        orchestrator: Arc::clone(&opened.orchestrator),
+        database: opened.database.clone(),
+        created: opened.created,
+        agents,
+        dependencies: opened.surroundings.dependencies.clone(),
+        version,
+        opened,
+    })
+}
+
+/// Opens the database. `personas` are those that are going to run, as other processes of the
+/// database should know them; `plugins` are every agent's, beside the standard ones.
+///
+/// # Errors
+/// As [`boot`].
+pub(crate) async fn open(
+    options: BootOptions<'_>,
+    personas: &[Persona],
+    plugins: Vec<Plugin>,
+) -> Result<Opened> {
+    let BootOptions { settings, data_dir, platforms, role, redactor, version, parser } = options;
+    galatea_http::warm_up();
+    let skew = Skew::default();
+    let (database, created) = database::open(settings, data_dir, &skew, redactor).await?;
+    let store = database.store();
+    compare_clocks(&*store, &skew).await?;
+    member::warn_of_skew(&skew);
+    let clock: Arc<dyn Clock> = Arc::new(MachineClock::new(skew.clone()));
+    let mut cluster = match platforms {
+        Platforms::All => {
+            let joined = member::join(&*store, data_dir, role).await?.with_hints(database.hints());
+            Some(ClusterOptions { skew: skew.clone(), ..joined })
+        }
+        // The terminal serves this machine only, so the process does not join a cluster.
+        Platforms::Terminal | Platforms::None => None,
+    };
+    if let Some(cluster) = &mut cluster {
+        cluster.about = about(version, personas);
+    }
+    let events = EventBus::default();
+    let dependencies =
+        Dependencies::remembering(events.clone(), Choices::open(choosing::file(data_dir)));
+    let orchestrator = Orchestrator::new(RuntimeOptions {
+        store: Arc::clone(&store),
+        clock: Arc::clone(&clock),
+        events,
+        reconcile_every: RECONCILE_EVERY,
+        cluster,
+    })?;
+    let http = HttpClient::new(HttpOptions::default())?;
+    let parser = parser.to_owned();
+    let documents =
+        library::Shared::new(Arc::clone(&store), http.clone(), Arc::clone(&clock), parser);
+    let choosers = Arc::new(Choosers::default());
+    // Runs in the background, so that the start does not wait for the provider's list of models.
+    let means =
+        Means { http: http.clone(), clock: Arc::clone(&clock), dependencies: dependencies.clone() };
+    let choosing = tokio::spawn(choosing::watch(means, Arc::clone(&choosers)));
+    let surroundings = Arc::new(Surroundings {
+        data_dir: data_dir.path().to_owned(),
+        platforms,
+        clock,
+        http,
+        dependencies,
+        documents,
+        plugins,
+        choosers,
+        taken: Mutex::default(),
+    });
+    Ok(Opened { orchestrator, database, created, surroundings, choosing })
+}
+
+impl Opened {
+    /// Ends intake, waits at most `within` for turns and sends in flight, and closes the database.
+    /// Unfinished work continues at the next start.
+    pub(crate) async fn stop(&self, within: Duration) {
+        self.choosing.abort();
+        if !self.orchestrator.stop(within).await {
+            tracing::warn!(
+                seconds = within.as_secs(),
+                "turns or sends did not finish in time; they continue at the next start"
+            );
+        }
+        self.database.close().await;
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        self.choosing.abort();
+    }
+}
+
+impl Booted {
+    /// Ends intake, waits at most `within` for turns and sends in flight, and closes the database.
+    /// Unfinished work continues at the next start.
+    pub async fn stop(&self, within: Duration) {
+        self.opened.stop(within).await;
+    }
+}
+
+/// What this process runs. Other processes of the database compare it with their own.
+fn about(version: &str, personas: &[Persona]) -> About {
+    let agents =
+        personas.iter().map(|persona| (persona.character.identity().id(), persona.about()));
+    About { version: version.to_owned(), agents: agents.collect(), ..About::default() }
+}

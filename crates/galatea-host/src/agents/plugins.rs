@@ -1,0 +1,40 @@
+//! The plugins of every agent.
+
+use galatea_core::{
+    Plugin, Result, Settings,
+    model::{PluginModel, RegisteredModel, Tier},
+};
+use galatea_knowledge::Library;
+use std::time::Duration;
+
+/// The plugins that every agent has in the same way. A new plugin is added here.
+pub fn standard() -> Vec<Plugin> {
+    vec![galatea_bootstrap::plugin()]
+}
+
+/// Checks the settings of these plugins for an agent.
+///
+/// # Errors
+/// `Invalid` for the first setting that cannot be read.
+pub fn check(settings: &Settings) -> Result<()> {
+    galatea_bootstrap::check(settings)
+}
+
+/// The plugin with the documents of an agent, which it reads again at this interval. It is made
+/// after the models, because it embeds.
+pub fn documents((library, interval): (Library, Duration)) -> Plugin {
+    galatea_knowledge::plugin(library, interval)
+}
+
+/// Whether a plugin brings a model for answers.
+pub fn have_answer_model(plugins: &[Plugin]) -> bool {
+    let answers = |registered: &RegisteredModel| {
+        matches!(registered.model, PluginModel::Text(Tier::TextLarge, _))
+    };
+    plugins.iter().flat_map(|plugin| &plugin.models).any(answers)
+}
+
+/// The models that plugins bring.
+pub fn models(plugins: &[Plugin]) -> Vec<RegisteredModel> {
+    plugins.iter().flat_map(|plugin| plugin.models.iter().cloned()).collect()
+}

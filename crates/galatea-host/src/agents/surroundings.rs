@@ -1,0 +1,43 @@
+//! The surroundings that all agents of a process share.
+
+use galatea_core::{Clock, Plugin};
+use galatea_http::HttpClient;
+use galatea_models::Dependencies;
+use parking_lot::{Mutex, MutexGuard};
+use std::{path::PathBuf, sync::Arc};
+
+use super::library;
+use crate::{models::choosing::Choosers, platforms::Taken};
+
+/// Which platforms to connect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Platforms {
+    /// Every configured platform.
+    All,
+    /// Only the terminal.
+    Terminal,
+    /// None: this process alone talks to its agents.
+    None,
+}
+
+/// The surroundings that all agents of a process share.
+pub(crate) struct Surroundings {
+    pub(super) data_dir: PathBuf,
+    pub(super) platforms: Platforms,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) http: HttpClient,
+    pub(super) dependencies: Dependencies,
+    pub(super) documents: library::Shared,
+    /// Plugins of every agent, beside the standard ones.
+    pub(super) plugins: Vec<Plugin>,
+    /// Chooses the agents' models anew.
+    pub(super) choosers: Arc<Choosers>,
+    pub(super) taken: Mutex<Taken>,
+}
+
+impl Surroundings {
+    /// The logins that agents have.
+    pub(super) fn taken(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock()
+    }
+}

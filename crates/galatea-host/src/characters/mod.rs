@@ -1,0 +1,4 @@
+//! Character files, each with the settings that its agent sees.
+
+pub mod personas;
+pub mod wants;

@@ -1,2 +1,0 @@
--- Only SQLite's index of words has pages of its own.
-SELECT 1;

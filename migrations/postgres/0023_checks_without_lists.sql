@@ -1,2 +1,0 @@
--- Only SQLite builds a table for a list in a condition.
-SELECT 1;

@@ -1,2 +1,0 @@
--- No index on whose a message is or in which Room: forgetting a person and moving a Room read the queues whole here. Both are rare, no limit of
--- time ends them as it does at a server, and each index would cost the commit of every message a further page.

@@ -1,2 +1,0 @@
--- SQLite's writer carries out its statements one by one: no functions here.
-SELECT 1;
