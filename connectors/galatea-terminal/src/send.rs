@@ -5,9 +5,10 @@ use galatea_core::{
     Address, AgentIdentity, Clock, Delivery, Encoded, Outgoing, ReadBackContext, ReadBackResult,
     Receipt, Result, SendHandler,
 };
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::{HashMap, HashSet, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 use tokio::sync::{mpsc, oneshot};
@@ -54,7 +55,7 @@ struct WaitingPart {
 impl Clients {
     fn state(&self) -> MutexGuard<'_, OpenClients> {
         // A poisoned state is consistent: no change to it can panic halfway.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Adds a client and returns its id. Its frames go into `frames`.

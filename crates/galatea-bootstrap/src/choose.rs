@@ -8,7 +8,7 @@ use rand::{SeedableRng, rngs::StdRng, seq::IndexedRandom};
 /// written. A retry builds the same prompt. All Rooms share the seed, and so the cached text.
 pub(crate) fn of_the_day(turn: &Turn<'_>) -> u64 {
     let (high, low) = turn.agent.identity.id().0.as_u64_pair();
-    let day = turn.agent.zone.local(turn.message.created_at).days;
+    let day = turn.agent.zone.local(turn.message.created_at).days();
     high ^ low ^ day.cast_unsigned()
 }
 

@@ -10,11 +10,12 @@ use galatea_core::{
     speakers,
     store::{MOST_RECALLED, MemoryQuery, PluginCache, RecallQuery, Recalled},
 };
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{HashMap, HashSet},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -299,7 +300,7 @@ impl LearningCache {
     pub(crate) async fn tie(&self, turn: &Turn<'_>) -> Result<()> {
         let agent = turn.agent.identity.id();
         turn.cache.set(TIED, &true.into(), None).await?;
-        self.tied.lock().unwrap_or_else(PoisonError::into_inner).insert(agent, None);
+        self.tied.lock().insert(agent, None);
         Ok(())
     }
 
@@ -311,7 +312,7 @@ impl LearningCache {
 
     /// Caches the value that the store has, or is about to get.
     pub(crate) fn note_reflected(&self, turn: &Turn<'_>, cursor: LastCursor) {
-        let mut map = self.reflected.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut map = self.reflected.lock();
         if map.len() >= ROOMS {
             map.clear();
         }
@@ -352,11 +353,11 @@ fn model(turn: &Turn<'_>) -> String {
 }
 
 fn lock<T>(map: &Mutex<T>) -> MutexGuard<'_, T> {
-    map.lock().unwrap_or_else(PoisonError::into_inner)
+    map.lock()
 }
 
 fn get<K: std::hash::Hash + Eq, V: Clone>(map: &Mutex<HashMap<K, V>>, key: &K) -> Option<V> {
-    map.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    map.lock().get(key).cloned()
 }
 
 /// Notes whether facts were found now, unless another task has learnt one during the query; true if

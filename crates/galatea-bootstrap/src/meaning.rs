@@ -6,9 +6,10 @@ use galatea_core::{
     question_models::{QuestionModels, Searched, patience},
     store,
 };
+use parking_lot::Mutex;
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 use tokio::{sync::OnceCell, time::Instant};
 
@@ -66,7 +67,7 @@ impl PromptMeaning {
             return Ok(None);
         }
         let answer = {
-            let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut turns = self.turns.lock();
             if !turns.iter().any(|(id, _)| *id == turn.id) {
                 turns.push_back((turn.id, Arc::default()));
                 let over = turns.len().saturating_sub(TURNS);
@@ -111,15 +112,12 @@ impl PromptMeaning {
 
     /// Dimensions of the model's last embedding in this process; `None` before the first.
     pub(crate) fn width(&self, model: &str) -> Option<usize> {
-        self.widths.lock().unwrap_or_else(PoisonError::into_inner).get(model).copied()
+        self.widths.lock().get(model).copied()
     }
 
     /// Notes the dimensions of an embedding of the model.
     pub(crate) fn note(&self, model: &str, embedding: &Embedding) {
-        self.widths
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(model.to_owned(), embedding.width());
+        self.widths.lock().insert(model.to_owned(), embedding.width());
     }
 }
 

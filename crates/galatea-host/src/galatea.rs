@@ -8,10 +8,11 @@ use galatea_core::{
     store::ProcessRole,
 };
 use galatea_runtime::{AgentInfo, Orchestrator};
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
@@ -270,7 +271,7 @@ impl Galatea {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<AgentId, Slot>> {
-        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
+        self.agents.lock()
     }
 
     fn read(&self, file: &Path) -> Result<Persona> {

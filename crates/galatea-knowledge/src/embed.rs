@@ -8,7 +8,7 @@ use galatea_core::{
     store::{Amount, Day, MemoryQuery, UsageRow},
     tokens::Family,
 };
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::{
@@ -35,7 +35,7 @@ impl Library {
         let (own, name) = (self.parts.identity.id(), model.info().full_name());
         for under in [own, shared_agent()] {
             loop {
-                let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner).len();
+                let refused = self.refused.lock().len();
                 let limit = BATCH + u32::try_from(refused).unwrap_or(u32::MAX).min(1_000);
                 let query = MemoryQuery::new(under, limit).kind(MemoryKind::Fragments);
                 let mut missing = self.parts.store.without_embedding(&query, &name, None).await?;
@@ -145,11 +145,11 @@ impl Library {
     }
 
     fn is_refused(&self, piece: &Memory) -> bool {
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner).contains(&piece.id)
+        self.refused.lock().contains(&piece.id)
     }
 
     fn refuse(&self, piece: &Memory) {
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner).insert(piece.id);
+        self.refused.lock().insert(piece.id);
     }
 }
 

@@ -6,10 +6,8 @@ use galatea_core::{
     store::{MemoryQuery, PluginCache, PluginStore, UsageStore},
 };
 use galatea_http::HttpClient;
-use std::{
-    collections::HashSet,
-    sync::{Arc, Mutex},
-};
+use parking_lot::Mutex;
+use std::{collections::HashSet, sync::Arc};
 
 use crate::{
     child::Parser,

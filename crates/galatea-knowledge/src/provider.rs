@@ -5,11 +5,8 @@ use galatea_core::{
     AgentId, Fragment, MemoryKind, Provider, ProviderUse, Result, Timestamp, Turn,
     question_models::LONGEST, sections::Section, store::MemoryQuery, tokens::Family,
 };
-use std::{
-    collections::HashSet,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use parking_lot::Mutex;
+use std::{collections::HashSet, time::Duration};
 
 use crate::{
     cite::Citation,
@@ -131,7 +128,7 @@ impl Knowledge {
         agents: &[AgentId],
     ) -> Result<Option<Fragment>> {
         let now = turn.now();
-        let known = self.none.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let known = self.none.lock().clone();
         if let Some((_, none)) = known.filter(|(since, _)| now.since(*since) < NONE) {
             return Ok(Some(none));
         }
@@ -144,7 +141,7 @@ impl Knowledge {
         let has_sources = !self.library.sources().await?.is_empty();
         let none = Fragment::default();
         let none = if has_sources { cited(none, &[]) } else { none };
-        *self.none.lock().unwrap_or_else(PoisonError::into_inner) = Some((now, none.clone()));
+        *self.none.lock() = Some((now, none.clone()));
         Ok(Some(none))
     }
 }

@@ -5,10 +5,8 @@ use galatea_core::{
     Embedding, EmbeddingModel, MemoryKind, Result, Turn,
     question_models::{Answered, Answers, QuestionModels, Searched, patience},
 };
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use parking_lot::Mutex;
+use std::{collections::HashMap, sync::Arc};
 use tokio::time::Instant;
 
 use crate::{relevance::UNRELATED, search::Meaning};
@@ -67,10 +65,7 @@ impl Questions {
             self.known(&model, None).unwrap_or_default()
         } else {
             let made = Arc::new(beside);
-            self.unrelated
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .insert(model.clone(), Arc::clone(&made));
+            self.unrelated.lock().insert(model.clone(), Arc::clone(&made));
             made
         };
         let similar = unrelated.iter().filter_map(|text| embedding.similarity(text.numbers()));
@@ -81,7 +76,7 @@ impl Questions {
 
     /// Vectors of a model, if they have this width.
     fn known(&self, model: &str, width: Option<usize>) -> Option<Arc<Vec<Embedding>>> {
-        let unrelated = self.unrelated.lock().unwrap_or_else(PoisonError::into_inner);
+        let unrelated = self.unrelated.lock();
         let fits = |of: &Embedding| width.is_none_or(|width| of.width() == width);
         unrelated.get(model).filter(|known| known.iter().all(fits)).cloned()
     }

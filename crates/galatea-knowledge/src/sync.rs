@@ -5,7 +5,6 @@ use galatea_core::{Deadline, Error, MemoryId, Result};
 use std::{
     collections::{HashMap, HashSet},
     path::Path,
-    sync::PoisonError,
 };
 
 use crate::{
@@ -53,7 +52,7 @@ impl Library {
         let now = self.parts.clock.now();
         let scan = self.scan(HashSet::new()).await?.settled(now);
         let print = scan.print();
-        let last = self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let last = self.seen.lock().clone();
         if last.is_some_and(|(seen, holds)| seen == print && holds.left(now).is_some()) {
             return Ok(Look { synced: None, is_written: !scan.later.is_empty() });
         }
@@ -62,8 +61,7 @@ impl Library {
         let is_written = !scan.later.is_empty();
         let synced = self.bring(scan, documents, &|_| {}).await?;
         let holds = synced.unembedded.is_none().then(|| Deadline::after(now, synced.holds()));
-        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) =
-            holds.map(|holds| (print, holds));
+        *self.seen.lock() = holds.map(|holds| (print, holds));
         Ok(Look { synced: Some(synced), is_written })
     }
 

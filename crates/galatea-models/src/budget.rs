@@ -5,11 +5,8 @@
 //! Reliability Engineering", "Handling Overload": a tenth per client; the floor is for bots that
 //! make a call a minute).
 
-use std::{
-    collections::VecDeque,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use parking_lot::Mutex;
+use std::{collections::VecDeque, time::Duration};
 
 use galatea_core::Timestamp;
 
@@ -47,7 +44,7 @@ impl Budget {
     }
 
     fn with<T>(&self, now: Timestamp, change: impl FnOnce(&mut Counts) -> T) -> T {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.0.lock();
         let Counts { calls, retries } = &mut *counts;
         for times in [calls, retries] {
             // A time in the future was recorded before the clock was set back.

@@ -15,12 +15,9 @@ mod kept;
 pub(crate) mod list;
 
 use galatea_core::Result;
+use parking_lot::Mutex;
 use serde::Serialize;
-use std::{
-    collections::BTreeSet,
-    path::PathBuf,
-    sync::{Arc, Mutex},
-};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use crate::families::{self, Role};
 use kept::{ChoicesInner, Chosen, lock};

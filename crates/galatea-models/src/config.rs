@@ -63,7 +63,7 @@ pub struct Configured {
     /// Probes of further keys, of fallbacks, and of media models.
     pub(crate) others: Vec<Probe>,
     pub(crate) list_readers: Vec<list_reader::ListReader>,
-    /// What the services' lists say about the models in use.
+    /// Facts about the models in use, from the services' lists.
     pub(crate) facts: Vec<Option<Facts>>,
     pub(crate) tool_trial: Option<ToolTrial>,
 }
@@ -180,7 +180,6 @@ pub fn build(
 }
 
 /// The embedding model of this process, if a folder is set.
-#[cfg(feature = "local-embeddings")]
 fn local_embedding(
     settings: &Settings,
     dependencies: &Dependencies,
@@ -192,31 +191,14 @@ fn local_embedding(
     Ok(Some(model))
 }
 
-/// A build without local embeddings refuses the setting rather than ignore it.
-#[cfg(not(feature = "local-embeddings"))]
-fn local_embedding(
-    settings: &Settings,
-    _: &Dependencies,
-) -> Result<Option<Arc<dyn EmbeddingModel>>> {
-    match settings.find(&variables::LOCAL_EMBEDDING_FOLDER) {
-        None => Ok(None),
-        Some(_) => Err(settings
-            .invalid_setting(
-                &variables::LOCAL_EMBEDDING_FOLDER,
-                "names a model, and this program was built without local embeddings",
-            )
-            .with_fix("build galatea with `--features local-embeddings`, or remove the setting")),
-    }
-}
-
 /// Builds the chosen provider's models with their fallbacks.
 fn chained(context: &Context<'_>, provider: &'static Provider) -> Result<Configured> {
-    let mut chosen = (provider.build)(context)?;
+    let mut chosen = provider.build(context)?;
     chosen.reasoning = providers::reasoning(context, provider.name, chosen.main());
     let fallback = fallback::read(context.settings, provider)?;
     let mut others = Vec::new();
     for other in &fallback.providers {
-        let offer = (other.build)(context)?;
+        let offer = other.build(context)?;
         if !fallback.is_auto || offer.is_at_home() || !chosen.is_at_home() {
             others.push(offer);
         }
@@ -290,24 +272,25 @@ fn choose(context: &Context<'_>, notes: &mut Vec<String>) -> Result<Option<&'sta
                 .with("value", galatea_http::shorten(&wanted, 40))
         })?;
         // Ollama needs no setting: its address has a default.
-        if provider.name != "ollama" && !(provider.configured)(settings) {
+        if provider.name != "ollama" && !provider.configured(settings) {
             return Err(Error::invalid(format!(
                 "GALATEA_MODEL_PROVIDER asks for {}, which has no key",
                 provider.name
             ))
             .with_code(codes::CONFIG)
             .with("where", settings.origin(&variables::GALATEA_MODEL_PROVIDER))
-            .with_fix(format!("set {}", provider.key)));
+            .with_fix(format!("set {}", provider.enabled_by())));
         }
         return Ok(Some(provider));
     }
     if let Some(wanted) = settings.text(&variables::MODEL_PROVIDER) {
         let wanted = wanted.trim().to_ascii_lowercase();
         match named(&wanted) {
-            Some(provider) if (provider.configured)(settings) => return Ok(Some(provider)),
+            Some(provider) if provider.configured(settings) => return Ok(Some(provider)),
             Some(provider) => notes.push(format!(
                 "the character prefers {}, which is not configured: set {}",
-                provider.name, provider.key
+                provider.name,
+                provider.enabled_by()
             )),
             None => notes.push(format!(
                 "the character's modelProvider {:?} is not known here",
@@ -315,7 +298,7 @@ fn choose(context: &Context<'_>, notes: &mut Vec<String>) -> Result<Option<&'sta
             )),
         }
     }
-    Ok(PROVIDERS.iter().find(|provider| (provider.configured)(settings)))
+    Ok(PROVIDERS.iter().find(|provider| provider.configured(settings)))
 }
 
 fn named(name: &str) -> Option<&'static Provider> {
@@ -327,5 +310,5 @@ fn named(name: &str) -> Option<&'static Provider> {
         "grok" => "xai",
         other => other,
     };
-    PROVIDERS.iter().find(|provider| provider.name == name)
+    Provider::named(name)
 }

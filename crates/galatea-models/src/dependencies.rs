@@ -1,10 +1,11 @@
 //! State shared by all models of one process, so that two agents with the same key have one breaker
 //! and one retry budget.
 
+use parking_lot::Mutex;
 use std::{
     collections::BTreeMap,
     hash::{DefaultHasher, Hash, Hasher},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use galatea_core::{
@@ -86,7 +87,6 @@ struct Inner {
     tool_refusals: Arc<ToolRefusals>,
     thinkers: Arc<Thinkers>,
     /// Models of this process by folder. Several agents share one: it can take hundreds of MB.
-    #[cfg(feature = "local-embeddings")]
     local: Mutex<BTreeMap<std::path::PathBuf, Arc<crate::local::LocalEmbedding>>>,
 }
 
@@ -109,7 +109,7 @@ impl Dependencies {
     /// Findings from calls: names that the service does not know, and answers given by another
     /// model.
     pub fn remarks(&self) -> Vec<Finding> {
-        let remarks = self.0.remarks.lock().unwrap_or_else(PoisonError::into_inner);
+        let remarks = self.0.remarks.lock();
         let mut found: Vec<Finding> = Vec::new();
         for remark in remarks.values() {
             // The list and a refused call may say the same of a model.
@@ -133,17 +133,12 @@ impl Dependencies {
     /// Records a finding about a model; true if it is new.
     pub(crate) fn remark(&self, service: &str, model: &str, finding: Finding) -> bool {
         let id = (service.to_owned(), model.to_owned());
-        self.0
-            .remarks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(id, finding.clone())
-            .is_none_or(|old| old != finding)
+        self.0.remarks.lock().insert(id, finding.clone()).is_none_or(|old| old != finding)
     }
 
     /// Removes the finding about a model, because the service does know it.
     pub(crate) fn forget(&self, service: &str, model: &str) {
-        let mut remarks = self.0.remarks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut remarks = self.0.remarks.lock();
         if !remarks.is_empty() {
             remarks.remove(&(service.to_owned(), model.to_owned()));
         }
@@ -167,13 +162,7 @@ impl Dependencies {
 
     /// The state of every breaker, by service and model.
     pub fn breakers(&self) -> Vec<BreakerState> {
-        self.0
-            .breakers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .values()
-            .map(|breaker| breaker.state())
-            .collect()
+        self.0.breakers.lock().values().map(|breaker| breaker.state()).collect()
     }
 
     pub(crate) fn breaker(
@@ -206,19 +195,18 @@ impl Dependencies {
         limits: BreakerLimits,
         now: Timestamp,
     ) -> Arc<SharedBreaker> {
-        let mut breakers = self.0.breakers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut breakers = self.0.breakers.lock();
         let fresh = || Arc::new(SharedBreaker::new(name, limits, self.0.events.clone(), now));
         Arc::clone(breakers.entry(id).or_insert_with(fresh))
     }
 
     /// The embedding model in a folder, read once: a file that is replaced counts from the next
     /// start.
-    #[cfg(feature = "local-embeddings")]
     pub(crate) fn local_embedding(
         &self,
         folder: &std::path::Path,
     ) -> galatea_core::Result<Arc<crate::local::LocalEmbedding>> {
-        let mut local = self.0.local.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut local = self.0.local.lock();
         if let Some(model) = local.get(folder) {
             return Ok(Arc::clone(model));
         }
@@ -228,7 +216,7 @@ impl Dependencies {
     }
 
     pub(crate) fn budget(&self, endpoint: &Endpoint) -> Arc<Budget> {
-        let mut budgets = self.0.budgets.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut budgets = self.0.budgets.lock();
         Arc::clone(budgets.entry(endpoint.site().to_owned()).or_default())
     }
 }

@@ -18,7 +18,7 @@ struct Offers {
 /// A file that cannot be read offers nothing; a test reads it.
 static OFFERS: LazyLock<Offers> = LazyLock::new(|| toml::from_str(FILE).unwrap_or_default());
 
-/// What to set for search by meaning, with text models of this provider
+/// The setting to add for search by meaning, with text models of this provider
 /// ([`galatea_core::ModelInfo::provider`]).
 pub fn embedding_offer(provider: &str) -> String {
     let setting = OFFERS.provider.get(provider).unwrap_or(&OFFERS.other);

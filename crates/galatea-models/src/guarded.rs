@@ -13,8 +13,8 @@ use galatea_core::{
     shared_breaker::SharedBreaker,
     tokens::Family,
 };
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::wire::codes;
 
@@ -263,7 +263,7 @@ fn repeat(failure: &Error) -> Error {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 /// Meaning of a failure for the service's health. Most 4xx, and 429, say nothing.

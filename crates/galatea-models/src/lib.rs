@@ -21,7 +21,6 @@ pub mod fuzz;
 pub mod google;
 mod guarded;
 mod limited;
-#[cfg(feature = "local-embeddings")]
 pub mod local;
 mod media;
 mod noticing;

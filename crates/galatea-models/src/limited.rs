@@ -1,10 +1,8 @@
 //! Gives every call a limit of length. A model that runs on would be read until the caller's
 //! deadline, and all its words would be lost.
 
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, Mutex, PoisonError},
-};
+use parking_lot::Mutex;
+use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -20,17 +18,17 @@ pub(crate) const ANSWER: u32 = 1_024;
 /// part of the answer. Together with [`ANSWER`] it is Anthropic's usual limit, 8,192.
 const THOUGHTS: u32 = 7_168;
 
-/// Which models have turned out to think before they answer, by service and name.
+/// Models that have turned out to think before they answer, by service and name.
 #[derive(Debug, Default)]
 pub(crate) struct Thinkers(Mutex<BTreeSet<(String, String)>>);
 
 impl Thinkers {
     fn holds(&self, id: &(String, String)) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(id)
+        self.0.lock().contains(id)
     }
 
     fn add(&self, id: &(String, String)) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
+        self.0.lock().insert(id.clone());
     }
 }
 

@@ -35,7 +35,7 @@ use crate::wire::{
     Call, Endpoint, drive, event_frames, require_answer, require_messages, take_turns,
 };
 
-/// Which parameters a service of this API accepts.
+/// Parameters that a service of this API accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     /// OpenAI itself and Groq: they refuse unknown parameters, and reasoning models accept fewer.
@@ -69,7 +69,7 @@ impl OpenAiText {
 }
 
 impl OpenAiText {
-    /// How the service learns what it will read again. Other servers may refuse what they do not
+    /// The way in which the service learns what it will read again. Other servers may refuse what they do not
     /// know.
     fn cache(&self) -> Cache {
         let names = self.endpoint.names();

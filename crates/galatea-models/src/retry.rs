@@ -1,8 +1,9 @@
 //! Retries the calls of one model. The layers inside this one do not retry.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -37,7 +38,7 @@ pub(crate) fn is_left_to_chain(retry: Retry, patience: Duration) -> bool {
 /// more specific error.
 const GRACE: Duration = Duration::from_millis(50);
 
-/// How often calls are repeated, and how long they may take in total.
+/// Number of repeated calls, and their longest time in total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
     /// Most calls, including the first.
@@ -195,7 +196,7 @@ impl<M: EmbeddingModel + ?Sized> EmbeddingModel for Retrying<M> {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 fn sleep(clock: Arc<dyn Clock>, wait: Duration) -> BoxFuture<'static, ()> {

@@ -2,11 +2,8 @@
 //! and so for a while. One that takes them and then writes its calls as words is offered none: for as
 //! long as its trial ([`crate::tool_trial`]) says so, or for a while where there was none.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use parking_lot::Mutex;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -19,7 +16,7 @@ use galatea_core::{
 
 use crate::{choices::Choices, wire::codes};
 
-/// How long a refusal is remembered. A server restarted with tools is noticed within this time, and
+/// Time for which a refusal is remembered. A server restarted with tools is noticed within it, and
 /// a model without them costs one refused request in it.
 const REMEMBERED: Duration = Duration::from_secs(60 * 60);
 /// Most models that are remembered. An agent uses about ten, and a process serves a few agents.
@@ -29,18 +26,18 @@ const WRITTEN: u32 = 3;
 
 type ModelId = (String, String);
 
-/// Which models refused tools or wrote their calls as words, by service and name, and when. One for a
+/// Models that refused tools or wrote their calls as words, by service and name, and when. One for a
 /// process.
 #[derive(Debug, Default)]
 pub(crate) struct ToolRefusals {
     refused: Mutex<BTreeMap<ModelId, Timestamp>>,
-    /// How often in a row, and when last.
+    /// Number of times in a row, and the last time.
     written: Mutex<BTreeMap<ModelId, (u32, Timestamp)>>,
 }
 
 impl ToolRefusals {
     fn remember(&self, service: &str, model: &str, now: Timestamp) {
-        let mut known = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.refused.lock();
         known.retain(|_, at| is_recent(*at, now));
         if known.len() >= MOST {
             known.pop_first();
@@ -49,7 +46,7 @@ impl ToolRefusals {
     }
 
     fn holds(&self, service: &str, model: &str, now: Timestamp) -> bool {
-        let known = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.refused.lock();
         // Empty for nearly every process.
         !known.is_empty()
             && known
@@ -59,7 +56,7 @@ impl ToolRefusals {
 
     /// Counts an answer with a call in its words, and whether tools end with it.
     fn wrote(&self, service: &str, model: &str, now: Timestamp) -> bool {
-        let mut known = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.written.lock();
         known.retain(|_, (_, at)| is_recent(*at, now));
         if known.len() >= MOST {
             known.pop_first();
@@ -71,14 +68,14 @@ impl ToolRefusals {
 
     /// The model called a tool as it should.
     fn called(&self, service: &str, model: &str) {
-        let mut known = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.written.lock();
         if !known.is_empty() {
             known.remove(&(service.to_owned(), model.to_owned()));
         }
     }
 
     fn writes(&self, service: &str, model: &str, now: Timestamp) -> bool {
-        let known = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.written.lock();
         !known.is_empty()
             && known
                 .get(&(service.to_owned(), model.to_owned()))
@@ -289,8 +286,8 @@ mod tests {
         for n in 0..2 * MOST {
             refusals.remember("s", &n.to_string(), Timestamp(0));
         }
-        assert_eq!(refusals.refused.lock().unwrap().len(), MOST);
+        assert_eq!(refusals.refused.lock().len(), MOST);
         refusals.remember("s", "later", Timestamp(3_600_000));
-        assert_eq!(refusals.refused.lock().unwrap().len(), 1, "the others have expired");
+        assert_eq!(refusals.refused.lock().len(), 1, "the others have expired");
     }
 }

@@ -39,7 +39,7 @@ pub(crate) enum Fail {
 }
 
 impl Fail {
-    /// The same error, beside a part of the answer.
+    /// The error beside a part of the answer.
     pub(crate) fn broken(self, usage: Usage) -> Self {
         match self {
             Self::Refused(status, refusal) => Self::Broken(status, refusal, usage),

@@ -1,7 +1,7 @@
 //! Stored rows go before new ones. While they are being read, new rows stay in the store behind
 //! them.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 
 /// Keeps new rows out of memory until the stored ones are in their lanes.
 #[derive(Debug, Default)]
@@ -53,7 +53,7 @@ impl Backlog {
     }
 
     fn lock(&self) -> MutexGuard<'_, BacklogState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

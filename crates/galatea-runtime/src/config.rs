@@ -2,7 +2,6 @@
 
 mod accounts;
 mod flow;
-mod forms;
 mod limits;
 mod platform;
 mod policy;
@@ -27,40 +26,68 @@ pub use spending::{
 
 /// People who may talk to the agent in direct messages.
 pub const DM_POLICY: Variable =
-    Variable::new("DM_POLICY", "Direct messages: open, allowlist, pairing or disabled. <SOURCE>_DM_POLICY (TELEGRAM_DM_POLICY, …) overrides it per platform.")
-        .or("open");
+    Variable::new("DM_POLICY", "Direct messages: open, allowlist, pairing or disabled.")
+        .or("open")
+        .per_platform();
 /// People on the allowlist.
 pub const ALLOW_FROM: Variable = Variable::new(
     "ALLOW_FROM",
-    "People on the allowlist: platform ids, or handles with @ (a handle may change its owner, an id never does), separated by commas. <SOURCE>_ALLOW_FROM overrides it per platform.",
-);
+    "People on the allowlist: platform ids, or handles with @ (a handle may change its owner, an id never does), separated by commas.",
+)
+.per_platform();
 /// Events that make the agent answer in groups.
 pub const GROUP_POLICY: Variable = Variable::new(
     "GROUP_POLICY",
-    "Groups: any of mention, reply, name (separated by commas), or always, ambient (a model decides), disabled. <SOURCE>_GROUP_POLICY overrides it per platform.",
+    "Groups: any of mention, reply, name (separated by commas), or always, ambient (a model decides), disabled.",
 )
-.or("mention,reply,name");
+.alias(&["GROUP_RESPONSE_POLICY"])
+.or("mention,reply,name")
+.per_platform();
 /// Meaning of `name` in GROUP_POLICY.
 pub const NAME_RULE: Variable = Variable::new(
     "NAME_RULE",
     "What `name` in GROUP_POLICY means: addressed (the message begins or ends with the agent's name, or calls it as in `so, NAME, …`) or anywhere (the name \
-     stands in it as a word). Its name on the platform and the first word of a name of several count too. <SOURCE>_NAME_RULE overrides it per platform.",
+     stands in it as a word). Its name on the platform and the first word of a name of several count too.",
 )
-.or("addressed");
-/// Length of an answer that is sent at once.
+.or("addressed")
+.per_platform();
+/// Length of an answer at once.
 pub const ANSWER_PARTS: Variable = Variable::new(
     "ANSWER_PARTS",
     "Most messages that one answer becomes at once; the rest is kept for a day and sent when the person who asked says `more`, in a reply, by /more or by \
-     the button. auto: about 8,000 characters in 2 to 4 messages where strangers read along, in private chats any number; none: any number. \
-     <SOURCE>_ANSWER_PARTS overrides it per platform.",
+     the button. auto: about 8,000 characters in 2 to 4 messages where strangers read along, in private chats any number; none: any number.",
 )
-.or("auto");
+.or("auto")
+.per_platform();
 /// Longest answer of a model.
 pub const ANSWER_TOKENS: Variable = Variable::new(
     "ANSWER_TOKENS",
     "Longest answer of a model, in tokens, thoughts aside; unset: 1024. TEXT_LARGE_MAX_TOKENS and DEFAULT_MAX_TOKENS, which count thoughts, have \
-     precedence. <SOURCE>_ANSWER_TOKENS overrides it per platform.",
-);
+     precedence.",
+)
+.per_platform();
+/// True if the agent answers.
+pub const AUTO_REPLY: Variable =
+    Variable::new("AUTO_REPLY", "Answer at all.").or("true").per_platform();
+/// Rooms that get answers.
+pub const ALLOWED_CHATS: Variable = Variable::new(
+    "ALLOWED_CHATS",
+    "Rooms the agent answers in, by their ids on the platform: a JSON list, or separated by commas; every room when unset.",
+)
+.alias(&["ALLOWED_ROOMS"])
+.per_platform();
+/// Rooms without answers.
+pub const LISTEN_CHATS: Variable = Variable::new(
+    "LISTEN_CHATS",
+    "Rooms where the agent only listens, by their ids on the platform: what is said is remembered, and nothing is answered.",
+)
+.per_platform();
+/// People who get answers.
+pub const TARGET_USERS: Variable = Variable::new(
+    "TARGET_USERS",
+    "People who are answered: ids, or handles with @, separated by commas; everyone when unset.",
+)
+.per_platform();
 /// Room types that always get an answer.
 pub const ALWAYS_RESPOND_CHANNELS: Variable = Variable::new(
     "ALWAYS_RESPOND_CHANNELS",
@@ -74,11 +101,8 @@ pub const ALWAYS_RESPOND_SOURCES: Variable = Variable::new(
 )
 .alias(&["SHOULD_RESPOND_BYPASS_SOURCES"]);
 /// Answer bots at all.
-pub const ALLOW_BOTS: Variable = Variable::new(
-    "ALLOW_BOTS",
-    "Answer other bots. <SOURCE>_ALLOW_BOTS overrides it per platform.",
-)
-.or("false");
+pub const ALLOW_BOTS: Variable =
+    Variable::new("ALLOW_BOTS", "Answer other bots.").or("false").per_platform();
 /// Bot to bot hops.
 pub const BOT_HOP_LIMIT: Variable =
     Variable::new("BOT_HOP_LIMIT", "Answers to bots in a row before a person has to speak.")
@@ -95,7 +119,7 @@ pub const BUSY_POLICY: Variable = Variable::new(
     "Messages that arrive while an answer is being made: auto (direct messages collect, groups each), collect (one answer to all that wait), each (one answer per message), interrupt (start again with both), drop (skip, with the reason).",
 )
 .or("auto");
-/// Number of messages that one answer may address.
+/// Most messages that one answer may address.
 pub const COLLECT_LIMIT: Variable =
     Variable::new("COLLECT_LIMIT", "Most messages that one collected answer addresses.").or("12");
 /// Most earlier messages of a prompt.
@@ -126,16 +150,17 @@ pub const TURN_TIMEOUT_SECONDS: Variable =
 /// Age of a question.
 pub const MESSAGE_TTL_MINUTES: Variable = Variable::new(
     "MESSAGE_TTL_MINUTES",
-    "A message older than this, in minutes, when its turn comes is not answered any more. <SOURCE>_MESSAGE_TTL_MINUTES overrides it per platform; on X, where mentions of an outage are answered afterwards, a day when both are unset.",
+    "A message older than this, in minutes, when its turn comes is not answered any more; on X, where mentions of an outage are answered afterwards, a day when unset.",
 )
-.or("60");
+.or("60")
+.per_platform();
 /// Age of an answer.
 pub const ANSWER_TTL_MINUTES: Variable = Variable::new(
     "ANSWER_TTL_MINUTES",
     "An answer that could not be sent for this long, in minutes, is not sent any more.",
 )
 .or("10");
-/// Text for a room when no model answers.
+/// Notice to a room when no model answers.
 pub const MODEL_NOTICE: Variable = Variable::new("MODEL_NOTICE", "What a room reads when no model answers, once in ten minutes; none says nothing. A text of your own is read, too, where the model's filter withholds an answer; unset, the room then reads that the model does not answer this.")
     .or("Sorry, I cannot think right now: my language model does not answer. Please try again in a few minutes.");
 /// Treatment of a send whose outcome stays unknown.
@@ -157,7 +182,7 @@ pub const ACTION_CONFIRMATION: Variable = Variable::new(
     "Actions beyond the present room (messages elsewhere, roles, settings of other rooms) wait until the person who asked confirms them: others-words (while other people's words are before the model), always, never.",
 )
 .or("others-words");
-/// Their wait.
+/// Time for which they wait.
 pub const ACTION_CONFIRMATION_MINUTES: Variable = Variable::new(
     "ACTION_CONFIRMATION_MINUTES",
     "How long an action waits for its confirmation, in minutes; then it is not done.",
@@ -172,6 +197,10 @@ pub const VARIABLES: &[Variable] = &[
     NAME_RULE,
     ANSWER_PARTS,
     ANSWER_TOKENS,
+    AUTO_REPLY,
+    ALLOWED_CHATS,
+    LISTEN_CHATS,
+    TARGET_USERS,
     ALWAYS_RESPOND_CHANNELS,
     ALWAYS_RESPOND_SOURCES,
     ALLOW_BOTS,

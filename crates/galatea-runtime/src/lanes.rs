@@ -3,6 +3,7 @@
 //!
 //! Used twice: turns of a Room, and sends to a Room. A lane has a task only while it has items.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::{HashMap, VecDeque},
     future::Future,
@@ -10,7 +11,7 @@ use std::{
     ops::ControlFlow,
     pin::Pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -125,7 +126,7 @@ impl<K, T> SharedLanes<K, T> {
     fn lock(&self) -> MutexGuard<'_, HashMap<K, Queue<T>>> {
         // A panic while holding the lock cannot leave the map half changed: every change is one
         // call.
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queues.lock()
     }
 }
 

@@ -4,7 +4,6 @@
 //! Pure and total: no input makes it fail or panic. What had to be mended is named in
 //! [`Parsed::repairs`], so that `explain` can show it.
 
-mod amid;
 mod aside;
 mod call_body;
 mod calls;
@@ -14,9 +13,9 @@ mod envelope;
 mod form;
 mod inner;
 mod json;
+mod json_plan;
 mod loose;
 mod names;
-mod object;
 mod own_name;
 mod parse;
 mod plain;
@@ -24,7 +23,6 @@ mod quoted;
 mod repeat;
 mod respond;
 mod sentence;
-mod shape;
 mod tag;
 mod talk;
 mod template;

@@ -1,12 +1,7 @@
 //! A manual clock for tests: time passes only when a test advances it.
 
-use std::{
-    collections::BTreeMap,
-    future::Future,
-    pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use parking_lot::Mutex;
+use std::{collections::BTreeMap, future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use galatea_core::{Clock, Timestamp};
 use tokio::sync::{oneshot, watch};
@@ -113,8 +108,8 @@ impl ManualClock {
         self.0.sleeping.send_replace(count);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, State> {
+        self.0.state.lock()
     }
 }
 

@@ -65,7 +65,7 @@ fn files(reference: &Reference<'_>) -> Result<Vec<File>> {
     let schema: Value = serde_json::from_str(reference.schema)
         .context("`galatea reference schema` printed something else")?;
     Ok(vec![
-        (".env.example", variables::env_example(&env)),
+        (".env.example", variables::env_example(&env)?),
         ("docs/reference/configuration.md", variables::markdown(&env)),
         ("docs/reference/errors.md", errors::markdown(&errors)),
         ("docs/reference/cli.md", format!("<!-- {ORIGIN} -->\n\n{}\n", reference.cli.trim())),
@@ -111,21 +111,32 @@ fn compare(root: &Path, files: &[File]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
-    const REFERENCE: Reference<'_> = Reference {
-        env: r#"{"groups":[{"title":"Telegram","variables":[
-            {"name":"TELEGRAM_BOT_TOKEN","aliases":[],"help":"From @BotFather","default":null,"secret":true,"required":true}]}]}"#,
-        errors: r#"{"errors":[{"code":"GAL-TG-409","title":"Two readers","cause":"c","fix":"f"}]}"#,
-        cli: "# Commands\n\ntext\n",
-        schema: r#"{"type":"object"}"#,
-        rights: "# Rights\n",
-        models: "# Models\n",
-    };
+    /// Declares every setting of the template.
+    fn env() -> String {
+        let names = variables::TEMPLATE.iter().flat_map(|(_, names)| *names);
+        let variables: Vec<Value> = names
+            .map(|name| json!({ "name": name, "help": "From @BotFather", "default": null }))
+            .collect();
+        json!({ "groups": [{ "title": "Telegram", "variables": variables }] }).to_string()
+    }
+
+    fn reference(env: &str) -> Reference<'_> {
+        Reference {
+            env,
+            errors: r#"{"errors":[{"code":"GAL-TG-409","title":"Two readers","cause":"c","fix":"f"}]}"#,
+            cli: "# Commands\n\ntext\n",
+            schema: r#"{"type":"object"}"#,
+            rights: "# Rights\n",
+            models: "# Models\n",
+        }
+    }
 
     #[test]
     fn what_was_written_passes_the_check_and_a_change_does_not() {
         let root = tempfile::tempdir().unwrap();
-        let files = files(&REFERENCE).unwrap();
+        let files = files(&reference(&env())).unwrap();
         assert!(compare(root.path(), &files).is_err(), "nothing is written yet");
         write(root.path(), &files).unwrap();
         compare(root.path(), &files).unwrap();
@@ -139,7 +150,8 @@ mod tests {
     fn something_else_is_refused_by_name() {
         let error = format!(
             "{:#}",
-            files(&Reference { errors: "error: no such command", ..REFERENCE }).unwrap_err()
+            files(&Reference { errors: "error: no such command", ..reference(&env()) })
+                .unwrap_err()
         );
         assert!(error.contains("galatea reference errors"), "{error}");
     }

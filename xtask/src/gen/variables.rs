@@ -1,5 +1,6 @@
 //! Generates `.env.example` and the configuration reference from the declared variables.
 
+use anyhow::{Context as _, Result};
 use serde::Deserialize;
 use std::fmt::Write as _;
 
@@ -20,6 +21,7 @@ struct Group {
 
 /// A variable as its crate declares it.
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Variable {
     name: String,
     #[serde(default)]
@@ -30,35 +32,71 @@ struct Variable {
     secret: bool,
     #[serde(default)]
     required: bool,
+    #[serde(default)]
+    per_platform: bool,
+    form_of: Option<String>,
 }
 
+/// The settings of the template, in groups: what a new owner sets. Every other setting has a default
+/// and stands in the reference.
+pub(super) const TEMPLATE: &[(&str, &[&str])] = &[
+    ("Process", &["CHARACTER_FILES", "GALATEA_DATA_DIR", "DATABASE_URL", "LOG_LEVEL"]),
+    (
+        "Platforms: a token switches one on; X needs four keys",
+        &[
+            "TELEGRAM_BOT_TOKEN",
+            "DISCORD_API_TOKEN",
+            "TWITTER_API_KEY",
+            "TWITTER_API_SECRET_KEY",
+            "TWITTER_ACCESS_TOKEN",
+            "TWITTER_ACCESS_TOKEN_SECRET",
+        ],
+    ),
+    ("Who gets answers", &["AGENT_OWNERS", "DM_POLICY", "GROUP_POLICY"]),
+    (
+        "Language model: one key is enough; without any, the built-in script answers",
+        &[
+            "OPENAI_API_KEY",
+            "OPENAI_BASE_URL",
+            "ANTHROPIC_API_KEY",
+            "OPENROUTER_API_KEY",
+            "OLLAMA_API_ENDPOINT",
+            "LARGE_MODEL",
+        ],
+    ),
+];
+
 /// The `.env` template. An empty value means unset; a commented line shows the default.
-pub(super) fn env_example(reference: &Reference) -> String {
+///
+/// # Errors
+/// The template names a setting that no part of the program declares.
+pub(super) fn env_example(reference: &Reference) -> Result<String> {
+    template(reference, TEMPLATE)
+}
+
+fn template(reference: &Reference, groups: &[(&str, &[&str])]) -> Result<String> {
     let mut out = format!(
-        "# {ORIGIN}\n# Copy to .env and fill in what you use. Everything may stay as it is: an empty value means unset.\n\
-         # The environment wins over .env. Instead of a secret NAME, NAME_FILE may name a file that holds it.\n\
-         # For several accounts of a character on one platform, end a setting of the platform with _2, _3, …: TELEGRAM_BOT_TOKEN_2 is the\n\
-         # second account's token, TELEGRAM_DM_POLICY_2 its policy. What is not repeated is shared. CHARACTER.<NAME>.X is one character's X.\n"
+        "# {ORIGIN}\n# Copy to .env and fill in what you use; an empty value means unset. The environment wins over .env.\n\
+         # Every other setting has a default: docs/reference/configuration.md lists them all.\n\
+         # Instead of a secret NAME, NAME_FILE may name a file that holds it.\n"
     );
-    for group in &reference.groups {
-        let _ = write!(out, "\n# ---- {} ----\n", group.title);
-        for variable in &group.variables {
-            let marks = match (variable.required, variable.secret) {
-                (true, true) => " Switches this part on. Secret.",
-                (true, false) => " Switches this part on.",
-                (false, true) => " Secret.",
-                (false, false) => "",
-            };
-            for line in format!("{}{marks}", sentence(&variable.help)).lines() {
-                let _ = writeln!(out, "# {line}");
-            }
+    let declared = || reference.groups.iter().flat_map(|group| &group.variables);
+    for (title, names) in groups {
+        let _ = write!(out, "\n# ---- {title} ----\n");
+        for name in *names {
+            let variable = declared()
+                .find(|variable| variable.name == *name)
+                .with_context(|| format!("the template names {name}, which is not declared"))?;
+            let help = one_line(&variable.help);
+            let first = help.split_once(". ").map_or(help.as_str(), |(first, _)| first);
+            let _ = writeln!(out, "# {}", sentence(first));
             match &variable.default {
-                Some(default) => drop(writeln!(out, "# {}={}", variable.name, one_line(default))),
-                None => drop(writeln!(out, "{}=", variable.name)),
+                Some(default) => drop(writeln!(out, "# {name}={}", one_line(default))),
+                None => drop(writeln!(out, "{name}=")),
             }
         }
     }
-    out
+    Ok(out)
 }
 
 /// The configuration reference as Markdown.
@@ -73,20 +111,24 @@ pub(super) fn markdown(reference: &Reference) -> String {
          people are the same for all. The account that was connected first keeps elizaOS's ids, also when the order of settings changes; another bot in its place begins \
          new conversations. Further accounts of X take the four keys of OAuth 1.0a.\n"
     );
-    for group in &reference.groups {
+    let listed = |group: &&Group| group.variables.iter().any(|v| v.form_of.is_none());
+    for group in reference.groups.iter().filter(listed) {
         let _ = write!(
             out,
             "\n## {}\n\n| Variable | Default | Meaning |\n|---|---|---|\n",
             cell(&group.title)
         );
-        for variable in &group.variables {
+        for variable in group.variables.iter().filter(|variable| variable.form_of.is_none()) {
             let default =
                 variable.default.as_ref().map_or_else(String::new, |d| format!("`{}`", cell(d)));
             let mut meaning = sentence(&cell(&variable.help));
             if !variable.aliases.is_empty() {
-                let aliases: Vec<_> =
-                    variable.aliases.iter().map(|a| format!("`{}`", cell(a))).collect();
-                let _ = write!(meaning, " Also: {}.", aliases.join(", "));
+                let _ = write!(meaning, " Also: {}.", ticked(&variable.aliases));
+            }
+            let forms = forms_of(reference, variable);
+            if !forms.is_empty() {
+                let whose = if variable.per_platform { "On one platform" } else { "Forms" };
+                let _ = write!(meaning, " {whose}: {}.", ticked(forms));
             }
             if variable.required {
                 meaning.push_str(" **Switches this part on.**");
@@ -98,6 +140,19 @@ pub(super) fn markdown(reference: &Reference) -> String {
         }
     }
     out
+}
+
+/// The forms of a setting: for one platform, or for one part of its value.
+fn forms_of<'a>(reference: &'a Reference, whole: &Variable) -> Vec<&'a String> {
+    let all = reference.groups.iter().flat_map(|group| &group.variables);
+    all.filter(|variable| variable.form_of.as_ref() == Some(&whole.name))
+        .map(|variable| &variable.name)
+        .collect()
+}
+
+fn ticked<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
+    let names: Vec<_> = names.into_iter().map(|name| format!("`{}`", cell(name))).collect();
+    names.join(", ")
 }
 
 fn sentence(text: &str) -> String {
@@ -129,11 +184,35 @@ mod tests {
 
     #[test]
     fn the_template_can_be_copied_as_it_is() {
-        let text = env_example(&reference());
-        assert!(text.contains("\n# ---- Telegram ----\n# Token from @BotFather. Switches this part on. Secret.\nTELEGRAM_BOT_TOKEN=\n"), "{text}");
+        let groups: &[(&str, &[&str])] = &[("Telegram", &["TELEGRAM_BOT_TOKEN", "TELEGRAM_MODE"])];
+        let text = template(&reference(), groups).unwrap();
+        assert!(
+            text.contains(
+                "\n# ---- Telegram ----\n# Token from @BotFather.\nTELEGRAM_BOT_TOKEN=\n"
+            ),
+            "{text}"
+        );
         assert!(text.contains("# polling | webhook.\n# TELEGRAM_MODE=polling\n"), "{text}");
         let set: Vec<_> = text.lines().filter(|l| !l.starts_with('#') && !l.is_empty()).collect();
         assert_eq!(set, ["TELEGRAM_BOT_TOKEN="], "nothing is set by copying it");
+        assert!(template(&reference(), &[("Telegram", &["TELEGRAM_MOOD"])]).is_err());
+    }
+
+    #[test]
+    fn forms_of_a_setting_stand_in_its_row() {
+        let reference: Reference = serde_json::from_str(
+            r#"{"groups":[{"title":"Telegram","variables":[{"name":"TELEGRAM_DM_POLICY","help":"DM_POLICY on Telegram","default":null,"formOf":"DM_POLICY"}]},
+                {"title":"Answering","variables":[{"name":"DM_POLICY","help":"Direct messages","default":"open","perPlatform":true}]}]}"#,
+        )
+        .unwrap();
+        let text = markdown(&reference);
+        assert!(
+            text.contains(
+                "| `DM_POLICY` | `open` | Direct messages. On one platform: `TELEGRAM_DM_POLICY`. |"
+            ),
+            "{text}"
+        );
+        assert!(!text.contains("## Telegram"), "{text}");
     }
 
     #[test]

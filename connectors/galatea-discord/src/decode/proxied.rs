@@ -3,11 +3,8 @@
 //! by which the application knew them.
 
 use dashmap::DashMap;
-use std::{
-    collections::VecDeque,
-    sync::{PoisonError, RwLock},
-    time::Duration,
-};
+use parking_lot::RwLock;
+use std::{collections::VecDeque, time::Duration};
 
 use crate::time_of;
 
@@ -33,15 +30,15 @@ pub(super) struct Proxied {
 
 impl Proxied {
     pub(super) fn set_applications(&self, applications: Vec<u64>) {
-        *self.applications.write().unwrap_or_else(PoisonError::into_inner) = applications;
+        *self.applications.write() = applications;
     }
 
     pub(super) fn is_application(&self, application: u64) -> bool {
-        self.applications.read().unwrap_or_else(PoisonError::into_inner).contains(&application)
+        self.applications.read().contains(&application)
     }
 
     pub(super) fn remember(&self, channel: u64, id: u64, text: &str) {
-        if self.applications.read().unwrap_or_else(PoisonError::into_inner).is_empty() {
+        if self.applications.read().is_empty() {
             return;
         }
         if self.recent.len() >= CHANNELS {

@@ -2,9 +2,9 @@
 //! IDENTIFY.
 
 use galatea_core::Cursor;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::sync::{Mutex, PoisonError};
 use url::Url;
 
 use crate::decode::raw::id;
@@ -32,11 +32,11 @@ impl Committed {
     }
     /// Called after each commit.
     pub(crate) fn set(&self, session: Option<Session>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = session;
+        *self.0.lock() = session;
     }
     /// Sequence number of this session's last stored event.
     pub(crate) fn of(&self, session: &Session) -> Option<u64> {
-        let committed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let committed = self.0.lock();
         committed
             .as_ref()
             .filter(|known| known.id == session.id && known.sequence > 0)

@@ -1,12 +1,9 @@
 //! Combines the health of all shards into one report.
 
 use galatea_core::{Error, Gateway, Health};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
-use std::{
-    collections::HashSet,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashSet, time::Duration};
 
 use crate::{decode::raw::id, error::codes};
 
@@ -195,7 +192,7 @@ impl ShardHealth {
     }
 
     fn lock(&self) -> MutexGuard<'_, HealthState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -3,14 +3,12 @@
 //! a crash loop would otherwise start from zero each time.
 
 use galatea_core::{Backoff, Gateway, Result, StateKeeper, Timestamp};
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::VecDeque,
     convert::Infallible,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 use tokio::sync::watch;
@@ -174,7 +172,7 @@ impl Guard {
     }
 
     fn lock(&self) -> MutexGuard<'_, RefusedCalls> {
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
+        self.refused.lock()
     }
 }
 

@@ -4,10 +4,8 @@
 use dashmap::DashMap;
 use galatea_core::{Deadline, Timestamp};
 use galatea_http::Response;
-use std::{
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use parking_lot::Mutex;
+use std::time::Duration;
 
 use super::guard::Guard;
 
@@ -87,7 +85,7 @@ impl RateLimits {
         if let Some(wait) = self.guard.full(now) {
             return rests(wait);
         }
-        let global = *self.global.lock().unwrap_or_else(PoisonError::into_inner);
+        let global = *self.global.lock();
         let mut wait = if interaction { None } else { global.left(now) };
         if let Some(rest) = self.routes.get(route) {
             wait = wait.max(rest.left(now));
@@ -135,7 +133,7 @@ impl RateLimits {
     pub(crate) fn limited(&self, route: &Route, scope: Scope, wait: Duration, now: Timestamp) {
         let until = Deadline::after(now, wait);
         if scope == Scope::Global {
-            let mut global = self.global.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut global = self.global.lock();
             *global = until.later(*global);
         } else {
             if self.routes.len() >= MAX_BUCKETS {

@@ -2,11 +2,8 @@
 //! model is called for messages there.
 
 use galatea_core::{Error, ErrorKind, Timestamp};
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use parking_lot::{Mutex, MutexGuard};
+use std::{collections::BTreeMap, time::Duration};
 use tokio::sync::watch;
 
 /// Most channels remembered; see [`first_to_go`].
@@ -128,7 +125,7 @@ impl Muted {
     }
 
     fn rooms(&self) -> MutexGuard<'_, BTreeMap<u64, MutedRoom>> {
-        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
+        self.rooms.lock()
     }
 }
 

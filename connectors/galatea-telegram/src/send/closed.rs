@@ -2,11 +2,8 @@
 //! an answer that cannot be said, and `status` names them.
 
 use galatea_core::{Error, ErrorKind, Timestamp};
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use parking_lot::{Mutex, MutexGuard};
+use std::{collections::BTreeMap, time::Duration};
 use tokio::sync::watch;
 
 use crate::decode::place::{ChatTarget, room_id};
@@ -120,7 +117,7 @@ impl Closed {
     }
 
     fn places(&self) -> MutexGuard<'_, BTreeMap<(i64, Option<i32>), ClosedRoom>> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+        self.places.lock()
     }
 }
 

@@ -5,10 +5,8 @@ pub(crate) mod poll;
 pub(crate) mod posts;
 
 use galatea_core::{Error, Gateway, Health, Retry};
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use parking_lot::Mutex;
+use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -44,7 +42,7 @@ impl PostIntake {
 
     /// Reports the health to the gateway if it changed.
     fn report(&self, health: Health) {
-        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut reported = self.reported.lock();
         if reported.as_ref() != Some(&health) {
             self.gateway.report(health.clone());
             *reported = Some(health);

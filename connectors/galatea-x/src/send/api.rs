@@ -8,11 +8,12 @@ use galatea_http::{
     Form, HttpClient, HttpOptions, Method, Origins, Part, Response, json,
     retry_after::parse_http_date,
 };
+use parking_lot::Mutex;
 use serde_json::Value;
 use std::{
     fmt,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -191,7 +192,7 @@ impl Api {
     /// The latched refusal, if one is in force: until the owner acts, or until its time has passed.
     pub(crate) fn latched(&self) -> Option<Error> {
         let now = self.clock.now();
-        let mut latch = self.latch.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut latch = self.latch.lock();
         if latch.as_ref().is_some_and(|latch| latch.is_over(now)) {
             *latch = None;
         }
@@ -200,7 +201,7 @@ impl Api {
 
     /// Clears the latched refusal, because the configuration may have changed.
     pub(crate) fn release(&self) {
-        *self.latch.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.latch.lock() = None;
     }
 
     /// Why a call of this class must not be made now: a latched refusal or a rate limit.
@@ -302,7 +303,7 @@ impl Api {
     /// Latches an error that further calls would only repeat; logs it once per code.
     fn stop_on(&self, error: Error) -> Failure {
         if let Some(latch) = Latch::of(&error, self.clock.now()) {
-            let mut standing = self.latch.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut standing = self.latch.lock();
             if standing.as_ref().is_none_or(|standing| standing.code() != latch.code()) {
                 tracing::error!(code = error.code(), error = %error, fix = error.fix(), "X refuses further calls; this account makes none until the cause is repaired");
             }

@@ -9,13 +9,9 @@
 use galatea_core::{
     Clock, Error, ErrorKind, Gateway, Result, Retry, StateKeeper, Timestamp, private_file,
 };
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
-use std::{
-    convert::Infallible,
-    path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{convert::Infallible, path::PathBuf, sync::Arc, time::Duration};
 
 use crate::{
     config::prices::{Prices, Usd},
@@ -171,7 +167,7 @@ impl DailyBudget {
     }
 
     fn today(&self, now: Timestamp) -> MutexGuard<'_, Spending> {
-        let mut spending = self.spending.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spending = self.spending.lock();
         let day = now.0.div_euclid(DAY);
         if spending.day != day {
             *spending = Spending { day, ..Spending::default() };

@@ -7,12 +7,10 @@ mod earlier;
 mod lists;
 
 use galatea_core::{DeliveryId, Gateway, Result, TurnId};
+use parking_lot::{Mutex, MutexGuard};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::{
-    path::PathBuf,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::path::PathBuf;
 
 use lists::{Lists, POSTS, Posted, SUMMONS, TARGETS};
 
@@ -136,7 +134,7 @@ impl Journal {
     }
 
     fn lists(&self) -> MutexGuard<'_, Lists> {
-        self.lists.lock().unwrap_or_else(PoisonError::into_inner)
+        self.lists.lock()
     }
 }
 

@@ -3,14 +3,9 @@
 //! follow it to another machine.
 
 use galatea_core::{Clock, Gateway, Result, StateKeeper, Timestamp};
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
-use std::{
-    collections::VecDeque,
-    convert::Infallible,
-    path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::VecDeque, convert::Infallible, path::PathBuf, sync::Arc, time::Duration};
 
 use super::earlier;
 
@@ -94,7 +89,7 @@ impl Repeats {
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<SaidPost>> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+        self.said.lock()
     }
 }
 

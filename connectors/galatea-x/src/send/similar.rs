@@ -2,12 +2,12 @@
 //! are state of the account, so that they follow it to another machine.
 
 use galatea_core::{Gateway, Result, StateKeeper};
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeSet, VecDeque},
     convert::Infallible,
     path::PathBuf,
-    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use super::earlier;
@@ -88,7 +88,7 @@ impl Recent {
     }
 
     fn posts(&self) -> MutexGuard<'_, KeptPosts> {
-        self.posts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.posts.lock()
     }
 }
 

@@ -9,10 +9,11 @@ use galatea_core::{
     standing,
     store::{DerivedChange, MemoryQuery, Superseded},
 };
+use parking_lot::Mutex;
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU32, Ordering::Relaxed},
     },
     time::Duration,
@@ -145,8 +146,8 @@ impl Summarization {
         rooms.insert(room, until);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<RoomId, Timestamp>> {
-        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, HashMap<RoomId, Timestamp>> {
+        self.rooms.lock()
     }
 }
 

@@ -6,10 +6,11 @@ use galatea_core::{
     model::Tier, rights::Authorship, room::ChannelType, sections::Section, tokens::Family,
 };
 
+use parking_lot::Mutex;
 use std::{
     collections::VecDeque,
     fmt::{self, Write},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use crate::choose;
@@ -75,7 +76,7 @@ impl Provider for CharacterProvider {
             feed: turn.room.kind == ChannelType::Feed,
             window: turn.models.text(Tier::TextLarge).info().limits.window,
         };
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.0.lock();
         if let Some((_, fragment)) = kept.iter().find(|(known, _)| *known == basis) {
             return Ok(fragment.clone());
         }

@@ -31,12 +31,27 @@ pub struct Variable {
     pub secret: bool,
     /// Without it the feature stays off.
     pub required: bool,
+    /// Each platform may have its own value, under the platform's name and `_` in front
+    /// (`TELEGRAM_DM_POLICY`).
+    pub per_platform: bool,
+    /// The setting that this one is a form of: for one platform, or for one part of its value. The
+    /// reference lists it there.
+    pub form_of: Option<&'static str>,
 }
 
 impl Variable {
     /// An optional, public variable.
     pub const fn new(name: &'static str, help: &'static str) -> Self {
-        Self { name, aliases: &[], help, default: None, secret: false, required: false }
+        Self {
+            name,
+            aliases: &[],
+            help,
+            default: None,
+            secret: false,
+            required: false,
+            per_platform: false,
+            form_of: None,
+        }
     }
     /// Adds a default, which `galatea config` shows.
     #[must_use]
@@ -60,6 +75,18 @@ impl Variable {
     #[must_use]
     pub const fn alias(mut self, aliases: &'static [&'static str]) -> Self {
         self.aliases = aliases;
+        self
+    }
+    /// Allows each platform its own value.
+    #[must_use]
+    pub const fn per_platform(mut self) -> Self {
+        self.per_platform = true;
+        self
+    }
+    /// Marks it as a form of another setting.
+    #[must_use]
+    pub const fn form_of(mut self, whole: &'static str) -> Self {
+        self.form_of = Some(whole);
         self
     }
 }

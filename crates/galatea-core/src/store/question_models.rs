@@ -4,10 +4,8 @@
 mod answers;
 mod older;
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use parking_lot::{Mutex, MutexGuard};
+use std::{sync::Arc, time::Duration};
 use tokio::{
     sync::Semaphore,
     time::{Instant, timeout_at},
@@ -170,14 +168,14 @@ impl QuestionModels {
             let answer = model.embed(&texts).await;
             drop(permit);
             if answer.is_ok() && begun.elapsed() <= waits {
-                let mut slow = slow.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut slow = slow.lock();
                 slow.take_if(|of| of.model == model.info().full_name());
             }
         });
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Slow>> {
-        self.slow.lock().unwrap_or_else(PoisonError::into_inner)
+        self.slow.lock()
     }
 
     async fn wait_for_present(

@@ -1,9 +1,7 @@
 //! A breaker that many calls share, and the leave each of them holds.
 
-use std::{
-    fmt,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use parking_lot::{Mutex, MutexGuard};
+use std::fmt;
 
 use crate::{
     breaker::{Admission, Breaker, BreakerLimits, BreakerState, Call, Pass, Phase},
@@ -82,7 +80,7 @@ impl SharedBreaker {
 
     fn lock(&self) -> MutexGuard<'_, Breaker> {
         // Every change is one call, so a panic leaves nothing half done.
-        self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
+        self.breaker.lock()
     }
 }
 

@@ -1,10 +1,8 @@
 //! Keeps secrets out of texts that are stored, shown or sent: by value, where the secret is known
 //! ([`Redactor`]), and by shape ([`mask_shapes`]), where another system has echoed one.
 
-use std::{
-    borrow::Cow,
-    sync::{Arc, PoisonError, RwLock},
-};
+use parking_lot::RwLock;
+use std::{borrow::Cow, sync::Arc};
 
 mod shapes;
 
@@ -44,7 +42,7 @@ impl Redactor {
             percent_encoded(secret, true),
             percent_encoded(secret, false),
         ];
-        let mut secrets = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut secrets = self.0.write();
         for form in forms {
             if !secrets.0.contains(&form) {
                 secrets.0.push(form);
@@ -57,7 +55,7 @@ impl Redactor {
 
     /// `text` with the known secrets masked, for data that must otherwise stay as it is.
     pub fn clean<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let secrets = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let secrets = self.0.read();
         let mut text = Cow::Borrowed(text);
         for secret in &secrets.0 {
             if text.contains(secret.as_str()) {

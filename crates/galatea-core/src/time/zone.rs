@@ -1,12 +1,9 @@
-//! Local time where a character lives, for the times that prompts show.
+//! Time zones of characters, for the times that prompts show.
 
-mod calendar;
-mod posix;
-mod tzif;
-
-use std::{fs, path::Path};
-
-use calendar::{DAY, civil};
+use jiff::{
+    civil::{Date, DateTime},
+    tz::{Offset, TimeZone},
+};
 
 use crate::{
     clock::Timestamp,
@@ -18,62 +15,20 @@ use crate::{
 pub const TIMEZONE: Variable =
     Variable::new("TIMEZONE", "Time zone of times in prompts: an IANA name such as Europe/Berlin, or an offset such as +02:00.").or("UTC");
 
-/// Folders in which systems keep their zones (tzdata).
-const FOLDERS: [&str; 3] = ["/usr/share/zoneinfo", "/usr/lib/zoneinfo", "/usr/share/lib/zoneinfo"];
-const WEEKDAYS: [&str; 7] =
-    ["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-/// Letters of a short name.
-const SHORT: usize = 3;
-
 /// A time zone, by which dates and times are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Zone {
     name: String,
-    clock: Clock,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Clock {
-    /// Seconds east of Greenwich.
-    Fixed(i32),
-    /// Changes from the system's table.
-    Table(tzif::Table),
+    zone: TimeZone,
 }
 
 /// A moment as a clock on the wall and a calendar show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Local {
-    /// Year of the Gregorian calendar.
-    pub year: i64,
-    /// Month, counted from 1.
-    pub month: u8,
-    /// Day of the month, from 1.
-    pub day: u8,
-    /// Hour, 0 to 23.
-    pub hour: u8,
-    /// Minute, 0 to 59.
-    pub minute: u8,
-    /// Days since 1 January 1970, which was a Thursday.
-    pub days: i64,
-}
+pub struct Local(DateTime);
 
 impl Default for Zone {
     fn default() -> Self {
-        Self { name: "UTC".to_owned(), clock: Clock::Fixed(0) }
+        Self { name: "UTC".to_owned(), zone: TimeZone::UTC }
     }
 }
 
@@ -81,36 +36,27 @@ impl Zone {
     /// The zone that the settings ask for.
     ///
     /// # Errors
-    /// `Invalid` naming the variable and its place for one that this machine does not know.
+    /// `Invalid` naming the variable and its place for an unknown one.
     pub fn from_settings(settings: &Settings) -> Result<Self> {
         let text = settings.text(&TIMEZONE).unwrap_or_default();
         Self::named(&text).ok_or_else(|| {
             settings
-                .invalid_setting(&TIMEZONE, "names no time zone that this machine knows")
-                .with_fix("use an IANA name such as Europe/Berlin (needs the package tzdata), or an offset such as +02:00")
+                .invalid_setting(&TIMEZONE, "names no time zone")
+                .with_fix("use an IANA name such as Europe/Berlin, or an offset such as +02:00")
         })
     }
 
-    /// A zone by its IANA name or its offset; none when this machine knows none of that name.
+    /// A zone by its IANA name or its offset; none for an unknown name.
     pub fn named(text: &str) -> Option<Self> {
         let text = text.trim();
         if text.is_empty() || ["utc", "gmt", "z"].iter().any(|utc| text.eq_ignore_ascii_case(utc)) {
             return Some(Self::default());
         }
         if let Some(seconds) = offset(text) {
-            return Some(Self { name: format!("UTC{text}"), clock: Clock::Fixed(seconds) });
+            let zone = TimeZone::fixed(Offset::from_seconds(seconds).ok()?);
+            return Some(Self { name: format!("UTC{text}"), zone });
         }
-        // It becomes a path.
-        let fits = text.len() <= 64
-            && text
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'/' | b'_' | b'-' | b'+'));
-        if !fits || text.starts_with('/') {
-            return None;
-        }
-        let bytes =
-            FOLDERS.iter().find_map(|folder| fs::read(Path::new(folder).join(text)).ok())?;
-        Some(Self { name: text.to_owned(), clock: Clock::Table(tzif::read(&bytes)?) })
+        Some(Self { name: text.to_owned(), zone: TimeZone::get(text).ok()? })
     }
 
     /// Its name, for people.
@@ -118,51 +64,44 @@ impl Zone {
         &self.name
     }
 
-    /// Time that clocks there show.
+    /// The date and time that clocks there show. A moment outside of the years -9999 to 9999 is
+    /// shown as the nearest one inside.
     pub fn local(&self, at: Timestamp) -> Local {
-        let seconds = at.0.div_euclid(1_000);
-        let east = match &self.clock {
-            Clock::Fixed(east) => *east,
-            Clock::Table(table) => table.offset(seconds),
-        };
-        let shown = seconds.saturating_add(i64::from(east));
-        let (days, of_day) = (shown.div_euclid(DAY), shown.rem_euclid(DAY));
-        let (year, month, day) = civil(days);
-        let small = |n: i64| u8::try_from(n).unwrap_or_default();
-        Local {
-            year,
-            month,
-            day,
-            hour: small(of_day / 3_600),
-            minute: small(of_day % 3_600 / 60),
-            days,
-        }
+        let nearest = if at.0 < 0 { jiff::Timestamp::MIN } else { jiff::Timestamp::MAX };
+        let at = jiff::Timestamp::from_millisecond(at.0).unwrap_or(nearest);
+        Local(self.zone.to_datetime(at))
     }
 }
 
 impl Local {
-    fn names(&self) -> (&'static str, &'static str) {
-        (
-            WEEKDAYS[usize::try_from(self.days.rem_euclid(7)).unwrap_or_default()],
-            MONTHS[usize::from(self.month.saturating_sub(1)) % 12],
-        )
+    /// Year of the Gregorian calendar.
+    pub fn year(&self) -> i16 {
+        self.0.year()
+    }
+
+    /// Days since 1 January 1970.
+    pub fn days(&self) -> i64 {
+        self.0.date().duration_since(Date::constant(1970, 1, 1)).as_hours() / 24
     }
 
     /// `14:05`.
     pub fn clock(&self) -> String {
-        format!("{:02}:{:02}", self.hour, self.minute)
+        self.0.strftime("%H:%M").to_string()
     }
 
     /// `Mon 23 Nov 2026`.
     pub fn date(&self) -> String {
-        let (weekday, month) = self.names();
-        format!("{} {} {} {}", &weekday[..SHORT], self.day, &month[..SHORT], self.year)
+        self.0.strftime("%a %-d %b %Y").to_string()
     }
 
     /// `Monday, November 23, 2026`.
     pub fn long_date(&self) -> String {
-        let (weekday, month) = self.names();
-        format!("{weekday}, {month} {}, {}", self.day, self.year)
+        self.0.strftime("%A, %B %-d, %Y").to_string()
+    }
+
+    /// `2026-11-23T14:05:09`.
+    pub fn iso(&self) -> String {
+        self.0.strftime("%Y-%m-%dT%H:%M:%S").to_string()
     }
 }
 
@@ -189,7 +128,7 @@ fn offset(text: &str) -> Option<i32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{calendar::days_of, *};
+    use super::*;
 
     fn shown(zone: &Zone, seconds: i64) -> String {
         let local = zone.local(Timestamp(seconds * 1_000));
@@ -203,10 +142,10 @@ mod tests {
         assert_eq!(shown(&utc, 1_795_443_060), "Mon 23 Nov 2026 14:11");
         assert_eq!(shown(&utc, 951_782_400), "Tue 29 Feb 2000 00:00");
         assert_eq!(shown(&utc, -1), "Wed 31 Dec 1969 23:59");
-        for days in (-800_000..800_000).step_by(377) {
-            let (y, m, d) = civil(days);
-            assert_eq!(days_of(y, i64::from(m), i64::from(d)), days);
-        }
+        assert_eq!(utc.local(Timestamp(1_795_443_060_000)).days(), 20_780);
+        assert_eq!(utc.local(Timestamp(-1)).days(), -1);
+        assert_eq!(utc.local(Timestamp(i64::MAX)).year(), 9999);
+        assert_eq!(utc.local(Timestamp(i64::MIN)).year(), -9999);
     }
 
     #[test]
@@ -214,7 +153,8 @@ mod tests {
         for (text, seconds) in
             [("+02:00", 7_200), ("-0530", -19_800), ("+2", 7_200), ("UTC+5:45", 20_700), ("utc", 0)]
         {
-            assert_eq!(Zone::named(text).unwrap().clock, Clock::Fixed(seconds), "{text}");
+            let zone = TimeZone::fixed(Offset::from_seconds(seconds).unwrap());
+            assert_eq!(Zone::named(text).unwrap().zone, zone, "{text}");
         }
         for text in [
             "+99",
@@ -235,8 +175,7 @@ mod tests {
 
     #[test]
     fn a_named_zone_knows_summer() {
-        // Where no tzdata is installed there are offsets only; the tables are tested by themselves.
-        let Some(berlin) = Zone::named("Europe/Berlin") else { return };
+        let berlin = Zone::named("Europe/Berlin").unwrap();
         assert_eq!(shown(&berlin, 1_795_443_060), "Mon 23 Nov 2026 15:11");
         assert_eq!(shown(&berlin, 1_782_000_000), "Sun 21 Jun 2026 02:00");
         assert_eq!(

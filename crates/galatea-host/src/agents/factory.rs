@@ -3,7 +3,8 @@
 use async_trait::async_trait;
 use galatea_core::{AgentId, Connector, Result, Settings, settings::Setting};
 use galatea_runtime::{AgentChange, AgentFactory, AgentSpec};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
+use std::sync::Arc;
 
 use super::{
     make::{self, Made},
@@ -58,11 +59,11 @@ impl PersonaFactory {
 
     /// Summary of the agent as it was made last; none before that.
     pub(crate) fn summary(&self) -> Option<AgentSummary> {
-        self.summary.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.summary.lock().clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, Persona> {
-        self.persona.lock().unwrap_or_else(PoisonError::into_inner)
+        self.persona.lock()
     }
 }
 
@@ -89,7 +90,7 @@ impl AgentFactory for PersonaFactory {
                 health: summary.health.clone(),
             },
         );
-        *self.summary.lock().unwrap_or_else(PoisonError::into_inner) = Some(summary);
+        *self.summary.lock() = Some(summary);
         connectors.extend(self.direct.clone());
         Ok(AgentSpec {
             character: persona.character,

@@ -3,10 +3,8 @@
 use galatea_core::{Clock, Plugin};
 use galatea_http::HttpClient;
 use galatea_models::Dependencies;
-use std::{
-    path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use parking_lot::{Mutex, MutexGuard};
+use std::{path::PathBuf, sync::Arc};
 
 use super::library;
 use crate::{models::choosing::Choosers, platforms::Taken};
@@ -40,6 +38,6 @@ pub(crate) struct Surroundings {
 impl Surroundings {
     /// The logins that agents have.
     pub(super) fn taken(&self) -> MutexGuard<'_, Taken> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+        self.taken.lock()
     }
 }

@@ -4,12 +4,8 @@
 use galatea_core::{AgentId, Clock, Finding, Settings, model::RegisteredModel};
 use galatea_http::HttpClient;
 use galatea_models::{Configured, Dependencies, When, families};
-use std::{
-    collections::BTreeMap,
-    path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use parking_lot::{Mutex, MutexGuard};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 use tokio::sync::Notify;
 
 use super::watch::{ModelHealth, Renewal};
@@ -101,7 +97,7 @@ impl Choosers {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<AgentId, Option<Choosing>>> {
-        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+        self.news.lock()
     }
 
     /// Brings `agents` up to date. Returns those that are new.

@@ -7,8 +7,9 @@ use galatea_core::{
     model::{OnText, ReasoningModels, TextAnswer, TextRequest},
 };
 use galatea_models::wire::codes;
+use parking_lot::{Mutex, MutexGuard};
 use std::{
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 use tokio::sync::watch;
@@ -46,7 +47,7 @@ impl ModelHealth {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     fn note(&self, outcome: Option<&Error>) {
@@ -235,7 +236,7 @@ mod tests {
             &self.1
         }
         async fn generate(&self, _: &TextRequest, _: &OnText<'_>) -> Result<TextAnswer> {
-            self.0.lock().unwrap().remove(0)
+            self.0.lock().remove(0)
         }
     }
 

@@ -9,12 +9,9 @@ use galatea_core::{
     Outgoing, ReadBack, ReadBackContext, ReadBackResult, Receipt, RemoteId, Result, Role, RoomRef,
     SendHandler, Source, TextUnit, TurnId, WorldRef,
 };
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Map, json};
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::{Notify, broadcast::error::RecvError, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -173,7 +170,7 @@ async fn decided(
 
 impl Shown {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<TurnId, BTreeMap<u32, String>>> {
-        self.texts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.texts.lock()
     }
 
     fn show(&self, turn: TurnId, part: u32, text: String) {

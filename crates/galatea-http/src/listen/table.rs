@@ -1,12 +1,8 @@
 //! Tracks a listener's open connections and their phases, and chooses which one to evict when there
 //! is no room. Pure except for its clock and its wakers.
 
-use std::{
-    collections::HashMap,
-    net::IpAddr,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::Waker,
-};
+use parking_lot::{Mutex, MutexGuard};
+use std::{collections::HashMap, net::IpAddr, sync::Arc, task::Waker};
 use tokio::{sync::Notify, time::Instant};
 
 use super::Limits;
@@ -65,7 +61,7 @@ impl ConnectionTable {
     }
 
     fn lock(&self) -> MutexGuard<'_, Connections> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 
     /// Registers a connection from an address. If there is no room, evicts a silent connection.

@@ -4,11 +4,12 @@ use galatea_core::{
     Timestamp,
     model::{ModelLimits, Price},
 };
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use crate::{choices::adjustment::Adjustment, families::Role};
@@ -88,7 +89,7 @@ pub(crate) struct Facts {
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 /// An adjustment, why, and until when it holds.

@@ -1,4 +1,4 @@
-//! What the builders of providers share: settings, time limits, and the construction of endpoints
+//! State that the builders of providers share: settings, time limits, and the construction of endpoints
 //! from settings.
 
 use std::{sync::Arc, time::Duration};
@@ -50,7 +50,7 @@ pub(super) fn seconds(settings: &Settings, variable: &Variable) -> Result<Durati
     }
 }
 
-/// What the builders need.
+/// Settings and shared state that the builders need.
 pub(super) struct Context<'a> {
     pub(super) settings: &'a Settings,
     http: &'a HttpClient,
@@ -96,7 +96,7 @@ impl<'a> Context<'a> {
         Ok(Self { settings, http, clock, dependencies, times, tools, wire, windows, stream })
     }
 
-    /// One endpoint per key: `OPENAI_API_KEY`, then `OPENAI_API_KEY_2`, … Without a key, the first
+    /// The endpoints, one per key: `OPENAI_API_KEY`, then `OPENAI_API_KEY_2`, … Without a key, the first
     /// endpoint has none, for a server that needs none.
     pub(super) fn endpoints(
         &self,
@@ -348,7 +348,7 @@ impl<'a> Context<'a> {
     }
 }
 
-/// What is known of a model without the settings: the provider's list is more current than the
+/// Facts about a model without the settings: the provider's list is more current than the
 /// table.
 fn info(
     dependencies: &Dependencies,

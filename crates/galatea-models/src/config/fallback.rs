@@ -35,7 +35,7 @@ pub(super) fn read(settings: &Settings, chosen: &Provider) -> Result<Fallback> {
         ["auto"] => {
             let providers = PROVIDERS
                 .iter()
-                .filter(|other| other.name != chosen.name && (other.configured)(settings))
+                .filter(|other| other.name != chosen.name && other.configured(settings))
                 .collect();
             return Ok(Fallback { sibling: true, providers, is_auto: true });
         }
@@ -56,10 +56,10 @@ pub(super) fn read(settings: &Settings, chosen: &Provider) -> Result<Fallback> {
                 "names something else than auto, none, sibling and providers",
             )
         })?;
-        if provider.name != "ollama" && !(provider.configured)(settings) {
+        if provider.name != "ollama" && !provider.configured(settings) {
             return Err(settings
                 .invalid_setting(&MODEL_FALLBACK, "names a provider that is not configured")
-                .with_fix(format!("set {}", provider.key)));
+                .with_fix(format!("set {}", provider.enabled_by())));
         }
         if provider.name != chosen.name
             && !fallback.providers.iter().any(|known| known.name == provider.name)

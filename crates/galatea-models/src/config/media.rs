@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use galatea_core::{
-    Result, SecretString, Variable,
+    Result, Variable,
     model::{ImageGeneration, MediaModel, MediaModels, MediaTask, TextToSpeech, Transcription},
 };
 use serde::Serialize;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{
     context::Context,
     links::{Endpoints, is_private},
-    providers::{is_openai, openai_configured},
+    providers::Provider,
     variables as var,
 };
 use crate::{
@@ -40,7 +40,7 @@ pub struct MediaUse {
 #[derive(Default)]
 pub(super) struct Built {
     pub(super) models: MediaModels,
-    /// Those in use, most preferred first.
+    /// The models in use, most preferred first.
     pub(super) uses: Vec<MediaUse>,
     /// Notes for the owner.
     pub(super) notes: Vec<String>,
@@ -139,7 +139,7 @@ fn transcription(
             let info = context.info(endpoint, &model, false, false);
             let service_model: Arc<dyn MediaModel<Transcription>> = match service {
                 Transcriber::Google => {
-                    // What it charges for tokens of sound is not in the table.
+                    // The table does not say what it charges for tokens of sound.
                     let info = galatea_core::ModelInfo { price: None, ..info };
                     Arc::new(GoogleTranscription::new(endpoint.clone(), info))
                 }
@@ -162,83 +162,44 @@ fn transcriber(context: &Context<'_>, service: Transcriber) -> Result<Option<Ser
             .and_then(|preference| preference.transcription.clone())
             .unwrap_or_default()
     };
-    match service {
+    let (variable, elsewhere) = match service {
         Transcriber::OpenAi => {
-            let model = context.set(&var::OPENAI_TRANSCRIPTION_MODEL);
-            let Some(endpoints) = (match context.set(&var::OPENAI_TRANSCRIPTION_URL) {
-                Some(url) => {
-                    const NAMES: Names = Names {
-                        provider: "openai",
-                        label: "the transcription server",
-                        key: "OPENAI_TRANSCRIPTION_API_KEY",
-                        url: "OPENAI_TRANSCRIPTION_URL",
-                    };
-                    let key = &var::OPENAI_TRANSCRIPTION_API_KEY;
-                    Some(context.endpoints(NAMES, &url, key, Auth::Bearer)?)
-                }
-                None => openai(context)?.filter(|(_, own)| *own || model.is_some()).map(|(e, _)| e),
-            }) else {
-                return Ok(None);
-            };
-            Ok(Some(Service { endpoints, model: model.unwrap_or_else(default) }))
+            (&var::OPENAI_TRANSCRIPTION_MODEL, context.set(&var::OPENAI_TRANSCRIPTION_URL))
         }
-        Transcriber::Groq => {
-            let model = context.set(&var::GROQ_TRANSCRIPTION_MODEL).unwrap_or_else(default);
-            Ok(groq(context)?.map(|endpoints| Service { endpoints, model }))
-        }
-        Transcriber::Google => {
-            const NAMES: Names = Names {
-                provider: "google",
-                label: "Google",
-                key: "GOOGLE_GENERATIVE_AI_API_KEY",
-                url: "GOOGLE_GENERATIVE_AI_BASE_URL",
-            };
-            let model = context.set(&var::GOOGLE_TRANSCRIPTION_MODEL).unwrap_or_else(default);
-            let auth: fn(SecretString) -> Auth = |key| Auth::Header("x-goog-api-key", key);
-            let place = (&var::GOOGLE_BASE_URL, &var::GOOGLE_API_KEY);
-            Ok(keyed(context, NAMES, place, auth)?.map(|endpoints| Service { endpoints, model }))
-        }
-    }
-}
-
-/// OpenAI's endpoints, and whether they are OpenAI's own.
-fn openai(context: &Context<'_>) -> Result<Option<(Endpoints, bool)>> {
-    const NAMES: Names = Names {
-        provider: "openai",
-        label: "OpenAI",
-        key: "OPENAI_API_KEY",
-        url: "OPENAI_BASE_URL",
+        Transcriber::Groq => (&var::GROQ_TRANSCRIPTION_MODEL, None),
+        Transcriber::Google => (&var::GOOGLE_TRANSCRIPTION_MODEL, None),
     };
-    if !openai_configured(context.settings) {
-        return Ok(None);
-    }
-    let base = context.text_or_default(&var::OPENAI_BASE_URL);
-    let own = is_openai(&base);
-    let names = if own { NAMES } else { Names { label: "the model server", ..NAMES } };
-    Ok(Some((context.endpoints(names, &base, &var::OPENAI_API_KEY, Auth::Bearer)?, own)))
+    let model = context.set(variable);
+    let found = match elsewhere {
+        Some(url) => {
+            const KEY: &Variable = &var::OPENAI_TRANSCRIPTION_API_KEY;
+            const NAMES: Names = Names {
+                provider: "openai",
+                label: "the transcription server",
+                key: KEY.name,
+                url: var::OPENAI_TRANSCRIPTION_URL.name,
+            };
+            Some(context.endpoints(NAMES, &url, KEY, Auth::Bearer)?)
+        }
+        None => endpoints(context, service.name())?
+            .filter(|(_, own)| *own || model.is_some())
+            .map(|(endpoints, _)| endpoints),
+    };
+    Ok(found.map(|endpoints| Service { endpoints, model: model.unwrap_or_else(default) }))
 }
 
-fn groq(context: &Context<'_>) -> Result<Option<Endpoints>> {
-    const NAMES: Names =
-        Names { provider: "groq", label: "Groq", key: "GROQ_API_KEY", url: "GROQ_BASE_URL" };
-    keyed(context, NAMES, (&var::GROQ_BASE_URL, &var::GROQ_API_KEY), Auth::Bearer)
-}
-
-fn keyed(
-    context: &Context<'_>,
-    names: Names,
-    (base, key): (&Variable, &Variable),
-    auth: fn(SecretString) -> Auth,
-) -> Result<Option<Endpoints>> {
-    if context.settings.find(key).is_none() {
-        return Ok(None);
-    }
-    context.endpoints(names, &context.text_or_default(base), key, auth).map(Some)
+/// A provider's endpoints, and whether they are its own rather than another server's with its API.
+/// None if it is not configured.
+fn endpoints(context: &Context<'_>, provider: &str) -> Result<Option<(Endpoints, bool)>> {
+    Provider::named(provider)
+        .filter(|provider| provider.configured(context.settings))
+        .map(|provider| provider.endpoints(context).map(|(found, is_other)| (found, !is_other)))
+        .transpose()
 }
 
 fn image(context: &Context<'_>, built: &mut Built) -> Result<()> {
     let Some(model) = context.set(&var::OPENAI_IMAGE_MODEL) else { return Ok(()) };
-    let Some((endpoints, _)) = openai(context)? else {
+    let Some((endpoints, _)) = endpoints(context, "openai")? else {
         built.notes.push("OPENAI_IMAGE_MODEL is set, but OPENAI_API_KEY is not".to_owned());
         return Ok(());
     };
@@ -259,12 +220,8 @@ fn speech(context: &Context<'_>, built: &mut Built) -> Result<()> {
     let at_groq = context.set(&var::GROQ_TTS_MODEL).map(|model| (model, "groq"));
     let mut rungs = Vec::new();
     for (model, provider) in at_openai.into_iter().chain(at_groq) {
-        let (found, voice) = if provider == "groq" {
-            (groq(context)?.map(|endpoints| (endpoints, false)), &var::GROQ_TTS_VOICE)
-        } else {
-            (openai(context)?, &var::OPENAI_TTS_VOICE)
-        };
-        let Some((endpoints, own)) = found else {
+        let voice = if provider == "groq" { &var::GROQ_TTS_VOICE } else { &var::OPENAI_TTS_VOICE };
+        let Some((endpoints, own)) = endpoints(context, provider)? else {
             built.notes.push(format!("a model of {provider} is to speak, which has no key"));
             continue;
         };

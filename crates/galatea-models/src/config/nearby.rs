@@ -1,4 +1,4 @@
-//! Whether a model server is in one's own network. It computes on the owner's hardware, so it may need
+//! Recognition of model servers in one's own network. Such a server computes on the owner's hardware, so it may need
 //! minutes for a long prompt or load its model first.
 
 use galatea_http::denied;

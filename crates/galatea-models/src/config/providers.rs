@@ -1,13 +1,15 @@
-//! The list of providers, with one builder for each. The offline script has no service behind it
-//! and is built in `offline`.
+//! Builds a provider's models from its row in the table of providers. The offline script has no
+//! service behind it and is built in `offline`.
 
 mod offline;
+mod rows;
 
 pub(super) use offline::offline;
+pub(super) use rows::PROVIDERS;
 
 use std::sync::Arc;
 
-use galatea_core::{Result, Settings, Variable};
+use galatea_core::{EmbeddingModel, Result, SecretString, Settings, TextModel, Variable};
 
 use super::{
     context::Context,
@@ -25,370 +27,270 @@ use crate::{
     wire::{Auth, Endpoint, Names},
 };
 
-/// One provider.
+/// A service that answers: its settings, its wire format, and what sets it apart.
 pub(super) struct Provider {
     pub(super) name: &'static str,
-    /// The variable that enables it.
-    pub(super) key: &'static str,
-    pub(super) configured: fn(&Settings) -> bool,
-    pub(super) build: for<'a> fn(&'a Context<'a>) -> Result<Offer<'a>>,
+    /// Name for people.
+    label: &'static str,
+    key: Variable,
+    address: Variable,
+    small: Variable,
+    large: Variable,
+    codec: Codec,
+    /// Names the model that describes pictures.
+    vision: Option<Variable>,
+    /// Names the embedding model.
+    embedding: Option<Variable>,
+    /// Width of the vectors.
+    width: Option<Variable>,
+    /// Headers with the value of a setting.
+    headers: &'static [(&'static str, Variable)],
 }
 
-/// In order of precedence: the first configured one is used (elizaOS's order of plug-ins).
-pub(super) const PROVIDERS: &[Provider] = &[
-    Provider {
-        name: "anthropic",
-        key: "ANTHROPIC_API_KEY",
-        configured: |s| s.find(&var::ANTHROPIC_API_KEY).is_some(),
-        build: anthropic,
-    },
-    Provider {
-        name: "openrouter",
-        key: "OPENROUTER_API_KEY",
-        configured: |s| s.find(&var::OPENROUTER_API_KEY).is_some(),
-        build: openrouter,
-    },
-    Provider {
-        name: "openai",
-        key: "OPENAI_API_KEY",
-        configured: openai_configured,
-        build: openai,
-    },
-    Provider {
-        name: "google",
-        key: "GOOGLE_GENERATIVE_AI_API_KEY",
-        configured: |s| s.find(&var::GOOGLE_API_KEY).is_some(),
-        build: google,
-    },
-    Provider {
-        name: "groq",
-        key: "GROQ_API_KEY",
-        configured: |s| s.find(&var::GROQ_API_KEY).is_some(),
-        build: groq,
-    },
-    Provider {
-        name: "xai",
-        key: "XAI_API_KEY",
-        configured: |s| s.find(&var::XAI_API_KEY).is_some(),
-        build: xai,
-    },
-    Provider {
-        name: "mistral",
-        key: "MISTRAL_API_KEY",
-        configured: |s| s.find(&var::MISTRAL_API_KEY).is_some(),
-        build: mistral,
-    },
-    Provider {
-        name: "ollama",
-        key: "OLLAMA_API_ENDPOINT",
-        configured: |s| var::OLLAMA.iter().any(|v| s.find(v).is_some()),
-        build: ollama_models,
-    },
-];
+/// A wire format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Codec {
+    /// Chat Completions, and Responses at OpenAI.
+    OpenAi(Dialect),
+    /// Chat Completions with a list of models of its own format.
+    OpenRouter,
+    Anthropic,
+    Google,
+    Ollama,
+}
 
-/// OpenAI itself needs a key; a self-hosted server may not.
-pub(super) fn openai_configured(settings: &Settings) -> bool {
-    settings.find(&var::OPENAI_API_KEY).is_some()
-        || settings.find(&var::OPENAI_BASE_URL).is_some_and(|url| !is_openai(&url.text()))
+impl Codec {
+    fn auth(self) -> fn(SecretString) -> Auth {
+        match self {
+            Self::OpenAi(_) | Self::OpenRouter | Self::Ollama => Auth::Bearer,
+            Self::Anthropic => |key| Auth::Header("x-api-key", key),
+            Self::Google => |key| Auth::Header("x-goog-api-key", key),
+        }
+    }
+}
+
+impl Provider {
+    /// The row of a name.
+    pub(super) fn named(name: &str) -> Option<&'static Self> {
+        PROVIDERS.iter().find(|provider| provider.name == name)
+    }
+
+    /// The variable that enables it.
+    pub(super) fn enabled_by(&self) -> &'static str {
+        if self.codec == Codec::Ollama { self.address.name } else { self.key.name }
+    }
+
+    /// True if a setting enables it. OpenAI itself needs a key; another server with its API may not.
+    pub(super) fn configured(&self, settings: &Settings) -> bool {
+        let other = |url: &Variable| settings.find(url).is_some_and(|url| !is_openai(&url.text()));
+        match self.codec {
+            Codec::Ollama => var::OLLAMA.iter().any(|variable| settings.find(variable).is_some()),
+            _ => {
+                settings.find(&self.key).is_some() || self.name == "openai" && other(&self.address)
+            }
+        }
+    }
+
+    /// Its endpoints, one for each key, and whether another server than OpenAI's has its API.
+    pub(super) fn endpoints(&self, context: &Context<'_>) -> Result<(Endpoints, bool)> {
+        let base = context.text_or_default(&self.address);
+        let base = match self.codec {
+            Codec::Ollama => ollama::base_url(&base),
+            // Anthropic's own tools are configured without `/v1`.
+            Codec::Anthropic if url::Url::parse(base.trim()).is_ok_and(|url| url.path() == "/") => {
+                format!("{}/v1", base.trim().trim_end_matches('/'))
+            }
+            _ => base,
+        };
+        let is_other = self.name == "openai" && !is_openai(&base);
+        let names = Names {
+            provider: self.name,
+            label: if is_other { "the model server" } else { self.label },
+            key: self.key.name,
+            url: self.address.name,
+        };
+        let mut endpoints = context.endpoints(names, &base, &self.key, self.codec.auth())?;
+        if self.codec == Codec::Anthropic {
+            endpoints = endpoints.with_header("anthropic-version", anthropic::VERSION);
+        }
+        for (header, variable) in self.headers {
+            if let Some(value) = context.set(variable) {
+                endpoints = endpoints.with_header(header, &value);
+            }
+        }
+        Ok((endpoints, is_other))
+    }
+
+    /// Builds its models.
+    pub(super) fn build<'a>(&'static self, context: &'a Context<'a>) -> Result<Offer<'a>> {
+        let (endpoints, is_other) = self.endpoints(context)?;
+        let codec = if is_other { Codec::OpenAi(Dialect::Extended) } else { self.codec };
+        let first = endpoints.first.clone();
+        let models = (
+            context.model(&first, Role::Small, &self.small, Some(&SMALL_MODEL)),
+            context.model(&first, Role::Large, self.large(context), Some(&LARGE_MODEL)),
+        );
+        let elsewhere = context.set(&var::OPENAI_EMBEDDING_URL).filter(|_| self.name == "openai");
+        let embedding = self.embedding_model(context, &first, is_other && elsewhere.is_none());
+        let here = embedding.clone().filter(|_| elsewhere.is_none() && self.lists_embeddings());
+        let also = here.as_ref().map(|named| named.name.clone());
+        let mut offer = Offer::new(
+            endpoints,
+            models,
+            move |endpoint, model| self.text(context, codec, endpoint, model),
+            move |endpoint, models| {
+                codec.probe(endpoint, models.into_iter().chain(also.clone()).collect())
+            },
+        );
+        if let Some(named) = embedding {
+            let at = match elsewhere {
+                Some(url) => embedding_server(context, &url)?,
+                None => first.clone(),
+            };
+            let width =
+                self.width.as_ref().map(|width| context.settings.parse(width, "a whole number"));
+            let width = width.transpose()?.flatten();
+            offer.embedding = Some(codec.embedding(context, &at, &named.name, width));
+        }
+        // Of the others the check knows no list with this model, so it is not a model in use there.
+        offer.embedding_name = here.filter(|_| matches!(self.name, "openai" | "google"));
+        self.describe(context, &first, is_other, &mut offer)?;
+        Ok(offer)
+    }
+
+    /// Ollama has a medium model, which answers where no large one is named.
+    fn large(&'static self, context: &Context<'_>) -> &'static Variable {
+        const MEDIUM: &Variable = &var::OLLAMA_MEDIUM_MODEL;
+        let has_medium = self.codec == Codec::Ollama
+            && context.set(MEDIUM).is_some()
+            && context.set(&self.large).is_none();
+        if has_medium { MEDIUM } else { &self.large }
+    }
+
+    /// True if its list of models contains embedding models.
+    fn lists_embeddings(&self) -> bool {
+        !matches!(self.name, "openrouter" | "mistral")
+    }
+
+    /// The embedding model. OpenAI and Google always have one; another server may not have OpenAI's.
+    fn embedding_model(
+        &self,
+        context: &Context<'_>,
+        at: &Endpoint,
+        is_other: bool,
+    ) -> Option<Named> {
+        let variable = self.embedding.as_ref()?;
+        match self.name {
+            "openai" | "google" if !is_other || context.set(variable).is_some() => {
+                Some(context.model(at, Role::Embedding, variable, None))
+            }
+            _ => set(context, variable),
+        }
+    }
+
+    /// Sets the model that describes pictures.
+    fn describe(
+        &self,
+        context: &Context<'_>,
+        at: &Endpoint,
+        is_other: bool,
+        offer: &mut Offer<'_>,
+    ) -> Result<()> {
+        let Some(variable) = &self.vision else { return Ok(()) };
+        if self.name != "openai" {
+            offer.vision = set(context, variable).map(|named| (named, None));
+            return Ok(());
+        }
+        const LONGEST: &Variable = &var::OPENAI_IMAGE_DESCRIPTION_MAX_TOKENS;
+        let longest = context.settings.parse(LONGEST, "a whole number")?;
+        // The default is OpenAI's: a server of one's own may have a smaller window.
+        if context.set(LONGEST).is_some() {
+            offer.description_tokens = longest;
+        }
+        // Another server may not have OpenAI's own models.
+        if !is_other || context.set(variable).is_some() {
+            offer.vision = Some((context.model(at, Role::Vision, variable, None), longest));
+        }
+        Ok(())
+    }
+
+    fn text(
+        &self,
+        context: &Context<'_>,
+        codec: Codec,
+        endpoint: Endpoint,
+        model: &str,
+    ) -> Arc<dyn TextModel> {
+        let rules = rules(self.name, model);
+        let always_sees = matches!(codec, Codec::Anthropic | Codec::Google);
+        let info =
+            context.info(&endpoint, model, always_sees || sees(model), codec != Codec::Ollama);
+        let wire = if self.name == "openai" { context.wire(&rules) } else { Wire::Chat };
+        match codec {
+            Codec::OpenAi(dialect) => {
+                Arc::new(OpenAiText::new(endpoint, info, dialect, rules, wire))
+            }
+            Codec::OpenRouter => {
+                Arc::new(OpenAiText::new(endpoint, info, Dialect::Extended, rules, wire))
+            }
+            Codec::Anthropic => Arc::new(AnthropicText::new(endpoint, info, rules)),
+            Codec::Google => Arc::new(GoogleText::new(endpoint, info, rules)),
+            Codec::Ollama => Arc::new(OllamaText::new(endpoint, info)),
+        }
+    }
+}
+
+impl Codec {
+    fn probe(self, endpoint: Endpoint, models: Vec<String>) -> Probe {
+        match self {
+            Self::OpenAi(_) => Probe::OpenAi { endpoint, models },
+            Self::OpenRouter => Probe::OpenRouter { endpoint, models },
+            Self::Anthropic => Probe::Anthropic { endpoint, models },
+            Self::Google => Probe::Google { endpoint, models },
+            Self::Ollama => Probe::Ollama { endpoint, models },
+        }
+    }
+
+    fn embedding(
+        self,
+        context: &Context<'_>,
+        at: &Endpoint,
+        model: &str,
+        width: Option<u32>,
+    ) -> Arc<dyn EmbeddingModel> {
+        match self {
+            Self::Google => {
+                context.embedding(at, model, width, |at, info, _| GoogleEmbedding::new(at, info))
+            }
+            Self::Ollama => {
+                context.embedding(at, model, width, |at, info, _| OllamaEmbedding::new(at, info))
+            }
+            _ => context.embedding(at, model, width, OpenAiEmbedding::new),
+        }
+    }
+}
+
+/// The server that `OPENAI_EMBEDDING_URL` names.
+fn embedding_server(context: &Context<'_>, url: &str) -> Result<Endpoint> {
+    const KEY: &Variable = &var::OPENAI_EMBEDDING_API_KEY;
+    const NAMES: Names = Names {
+        provider: "openai",
+        label: "the embedding server",
+        key: KEY.name,
+        url: var::OPENAI_EMBEDDING_URL.name,
+    };
+    let auth = context.settings.secret(KEY).map_or(Auth::None, Auth::Bearer);
+    context.endpoint(NAMES, url, auth, KEY)
+}
+
+/// The model that a variable names.
+fn set(context: &Context<'_>, variable: &Variable) -> Option<Named> {
+    context.set(variable).map(|name| Named { name, why: Why::Set(variable.name) })
 }
 
 pub(super) fn is_openai(url: &str) -> bool {
     url::Url::parse(url.trim())
         .is_ok_and(|url| url.host_str().is_some_and(|host| host == "api.openai.com"))
-}
-
-/// The models that a probe looks for: the text models and the embedding model.
-fn and_embedding(models: Vec<String>, embedding: &Option<String>) -> Vec<String> {
-    models.into_iter().chain(embedding.clone()).collect()
-}
-
-fn openai<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
-    const NAMES: Names = Names {
-        provider: "openai",
-        label: "OpenAI",
-        key: "OPENAI_API_KEY",
-        url: "OPENAI_BASE_URL",
-    };
-    const OTHER: Names = Names { label: "the model server", ..NAMES };
-    const EMBEDDING: Names = Names {
-        provider: "openai",
-        label: "the embedding server",
-        key: "OPENAI_EMBEDDING_API_KEY",
-        url: "OPENAI_EMBEDDING_URL",
-    };
-    let base = context.text_or_default(&var::OPENAI_BASE_URL);
-    let own = is_openai(&base);
-    let endpoints = context.endpoints(
-        if own { NAMES } else { OTHER },
-        &base,
-        &var::OPENAI_API_KEY,
-        Auth::Bearer,
-    )?;
-    let dialect = if own { Dialect::Strict } else { Dialect::Extended };
-    // Another server may not have OpenAI's own models.
-    let first = endpoints.first.clone();
-    let vision = (own || context.set(&var::OPENAI_IMAGE_DESCRIPTION_MODEL).is_some())
-        .then(|| context.model(&first, Role::Vision, &var::OPENAI_IMAGE_DESCRIPTION_MODEL, None));
-    let longest =
-        context.settings.parse(&var::OPENAI_IMAGE_DESCRIPTION_MAX_TOKENS, "a whole number")?;
-    let elsewhere = context.set(&var::OPENAI_EMBEDDING_URL);
-    let embedding =
-        (own || elsewhere.is_some() || context.set(&var::OPENAI_EMBEDDING_MODEL).is_some())
-            .then(|| context.model(&first, Role::Embedding, &var::OPENAI_EMBEDDING_MODEL, None));
-    let here = embedding.clone().filter(|_| elsewhere.is_none());
-    let also = here.as_ref().map(|named| named.name.clone());
-    let mut offer = Offer::new(
-        endpoints,
-        pair(context, &first, &var::OPENAI_SMALL_MODEL, &var::OPENAI_LARGE_MODEL),
-        move |endpoint, model| {
-            let rules = rules("openai", model);
-            let wire = context.wire(&rules);
-            let info = context.info(&endpoint, model, sees(model), true);
-            Arc::new(OpenAiText::new(endpoint, info, dialect, rules, wire))
-        },
-        move |endpoint, models| Probe::OpenAi { endpoint, models: and_embedding(models, &also) },
-    );
-    // The default is OpenAI's: a server of one's own may have a smaller window.
-    if context.set(&var::OPENAI_IMAGE_DESCRIPTION_MAX_TOKENS).is_some() {
-        offer.description_tokens = longest;
-    }
-    offer.vision = vision.map(|model| (model, longest));
-    offer.embedding_name = here;
-    if let Some(Named { name: model, .. }) = embedding {
-        let at = match elsewhere {
-            Some(url) => {
-                let auth = context
-                    .settings
-                    .secret(&var::OPENAI_EMBEDDING_API_KEY)
-                    .map_or(Auth::None, Auth::Bearer);
-                context.endpoint(EMBEDDING, &url, auth, &var::OPENAI_EMBEDDING_API_KEY)?
-            }
-            None => offer.main().clone(),
-        };
-        let width = context.settings.parse(&var::OPENAI_EMBEDDING_DIMENSIONS, "a whole number")?;
-        offer.embedding = Some(context.embedding(&at, &model, width, OpenAiEmbedding::new));
-    }
-    Ok(offer)
-}
-
-fn openrouter<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
-    const NAMES: Names = Names {
-        provider: "openrouter",
-        label: "OpenRouter",
-        key: "OPENROUTER_API_KEY",
-        url: "OPENROUTER_BASE_URL",
-    };
-    let mut endpoints = keyed(context, NAMES, &var::OPENROUTER_BASE_URL, &var::OPENROUTER_API_KEY)?;
-    for (header, variable) in
-        [("http-referer", &var::OPENROUTER_HTTP_REFERER), ("x-title", &var::OPENROUTER_X_TITLE)]
-    {
-        if let Some(value) = context.set(variable) {
-            endpoints = endpoints.with_header(header, &value);
-        }
-    }
-    let first = endpoints.first.clone();
-    let mut offer = Offer::new(
-        endpoints,
-        pair(context, &first, &var::OPENROUTER_SMALL_MODEL, &var::OPENROUTER_LARGE_MODEL),
-        move |endpoint, model| {
-            let info = context.info(&endpoint, model, sees(model), true);
-            Arc::new(OpenAiText::new(
-                endpoint,
-                info,
-                Dialect::Extended,
-                rules("openrouter", model),
-                Wire::Chat,
-            ))
-        },
-        |endpoint, models| Probe::OpenRouter { endpoint, models },
-    );
-    offer.vision = context
-        .set(&var::OPENROUTER_IMAGE_MODEL)
-        .map(|name| (Named { name, why: Why::Set(var::OPENROUTER_IMAGE_MODEL.name) }, None));
-    // OpenRouter's list contains no embedding models, so the check does not look for this one.
-    if let Some(model) = context.set(&var::OPENROUTER_EMBEDDING_MODEL) {
-        let width =
-            context.settings.parse(&var::OPENROUTER_EMBEDDING_DIMENSIONS, "a whole number")?;
-        let at = offer.main().clone();
-        offer.embedding = Some(context.embedding(&at, &model, width, OpenAiEmbedding::new));
-    }
-    Ok(offer)
-}
-
-fn groq<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
-    const NAMES: Names =
-        Names { provider: "groq", label: "Groq", key: "GROQ_API_KEY", url: "GROQ_BASE_URL" };
-    let endpoints = keyed(context, NAMES, &var::GROQ_BASE_URL, &var::GROQ_API_KEY)?;
-    let first = endpoints.first.clone();
-    Ok(Offer::new(
-        endpoints,
-        pair(context, &first, &var::GROQ_SMALL_MODEL, &var::GROQ_LARGE_MODEL),
-        move |endpoint, model| {
-            let info = context.info(&endpoint, model, sees(model), true);
-            Arc::new(OpenAiText::new(
-                endpoint,
-                info,
-                Dialect::Strict,
-                rules("groq", model),
-                Wire::Chat,
-            ))
-        },
-        |endpoint, models| Probe::OpenAi { endpoint, models },
-    ))
-}
-
-fn xai<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
-    const NAMES: Names =
-        Names { provider: "xai", label: "xAI", key: "XAI_API_KEY", url: "XAI_BASE_URL" };
-    let endpoints = keyed(context, NAMES, &var::XAI_BASE_URL, &var::XAI_API_KEY)?;
-    let models = (&var::XAI_SMALL_MODEL, &var::XAI_LARGE_MODEL);
-    Ok(of_openais_form(context, endpoints, models, Dialect::Strict))
-}
-
-fn mistral<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
-    const NAMES: Names = Names {
-        provider: "mistral",
-        label: "Mistral",
-        key: "MISTRAL_API_KEY",
-        url: "MISTRAL_BASE_URL",
-    };
-    let endpoints = keyed(context, NAMES, &var::MISTRAL_BASE_URL, &var::MISTRAL_API_KEY)?;
-    let models = (&var::MISTRAL_SMALL_MODEL, &var::MISTRAL_LARGE_MODEL);
-    // It refuses messages of one side in a row.
-    let mut offer = of_openais_form(context, endpoints, models, Dialect::Extended);
-    if let Some(model) = context.set(&var::MISTRAL_EMBEDDING_MODEL) {
-        let at = offer.main().clone();
-        offer.embedding = Some(context.embedding(&at, &model, None, OpenAiEmbedding::new));
-    }
-    Ok(offer)
-}
-
-/// A service of OpenAI's Chat Completions without further features.
-fn of_openais_form<'a>(
-    context: &'a Context<'a>,
-    endpoints: Endpoints,
-    (small, large): (&Variable, &Variable),
-    dialect: Dialect,
-) -> Offer<'a> {
-    let first = endpoints.first.clone();
-    Offer::new(
-        endpoints,
-        pair(context, &first, small, large),
-        move |endpoint, model| {
-            let provider = endpoint.names().provider;
-            let info = context.info(&endpoint, model, sees(model), true);
-            Arc::new(OpenAiText::new(endpoint, info, dialect, rules(provider, model), Wire::Chat))
-        },
-        |endpoint, models| Probe::OpenAi { endpoint, models },
-    )
-}
-
-fn anthropic<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
-    const NAMES: Names = Names {
-        provider: "anthropic",
-        label: "Anthropic",
-        key: "ANTHROPIC_API_KEY",
-        url: "ANTHROPIC_BASE_URL",
-    };
-    let base = context.text_or_default(&var::ANTHROPIC_BASE_URL);
-    // Anthropic's own tools are configured without `/v1`.
-    let base = if url::Url::parse(base.trim()).is_ok_and(|url| url.path() == "/") {
-        format!("{}/v1", base.trim().trim_end_matches('/'))
-    } else {
-        base
-    };
-    let endpoints = context
-        .endpoints(NAMES, &base, &var::ANTHROPIC_API_KEY, |key| Auth::Header("x-api-key", key))?;
-    let first = endpoints.first.clone();
-    Ok(Offer::new(
-        endpoints.with_header("anthropic-version", anthropic::VERSION),
-        pair(context, &first, &var::ANTHROPIC_SMALL_MODEL, &var::ANTHROPIC_LARGE_MODEL),
-        move |endpoint, model| {
-            let info = context.info(&endpoint, model, true, true);
-            Arc::new(AnthropicText::new(endpoint, info, rules("anthropic", model)))
-        },
-        |endpoint, models| Probe::Anthropic { endpoint, models },
-    ))
-}
-
-fn google<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
-    const NAMES: Names = Names {
-        provider: "google",
-        label: "Google",
-        key: "GOOGLE_GENERATIVE_AI_API_KEY",
-        url: "GOOGLE_GENERATIVE_AI_BASE_URL",
-    };
-    let base = context.text_or_default(&var::GOOGLE_BASE_URL);
-    let endpoints = context
-        .endpoints(NAMES, &base, &var::GOOGLE_API_KEY, |key| Auth::Header("x-goog-api-key", key))?;
-    let first = endpoints.first.clone();
-    let named = context.model(&first, Role::Embedding, &var::GOOGLE_EMBEDDING_MODEL, None);
-    let embedding = named.name.clone();
-    let also = Some(embedding.clone());
-    let mut offer = Offer::new(
-        endpoints,
-        pair(context, &first, &var::GOOGLE_SMALL_MODEL, &var::GOOGLE_LARGE_MODEL),
-        move |endpoint, model| {
-            let info = context.info(&endpoint, model, true, true);
-            Arc::new(GoogleText::new(endpoint, info, rules("google", model)))
-        },
-        move |endpoint, models| Probe::Google { endpoint, models: and_embedding(models, &also) },
-    );
-    offer.vision = context
-        .set(&var::GOOGLE_IMAGE_MODEL)
-        .map(|name| (Named { name, why: Why::Set(var::GOOGLE_IMAGE_MODEL.name) }, None));
-    offer.embedding_name = Some(named);
-    let at = offer.main().clone();
-    offer.embedding = Some(
-        context.embedding(&at, &embedding, None, |at, info, _| GoogleEmbedding::new(at, info)),
-    );
-    Ok(offer)
-}
-
-fn ollama_models<'a>(context: &'a Context<'a>) -> Result<Offer<'a>> {
-    const NAMES: Names = Names {
-        provider: "ollama",
-        label: "Ollama",
-        key: "OLLAMA_API_KEY",
-        url: "OLLAMA_API_ENDPOINT",
-    };
-    let base = ollama::base_url(&context.text_or_default(&var::OLLAMA_API_ENDPOINT));
-    let endpoints = context.endpoints(NAMES, &base, &var::OLLAMA_API_KEY, Auth::Bearer)?;
-    let first = endpoints.first.clone();
-    let has_medium = context.set(&var::OLLAMA_MEDIUM_MODEL).is_some()
-        && context.set(&var::OLLAMA_LARGE_MODEL).is_none();
-    let large = if has_medium { &var::OLLAMA_MEDIUM_MODEL } else { &var::OLLAMA_LARGE_MODEL };
-    let embedding = context.set(&var::OLLAMA_EMBEDDING_MODEL);
-    let also = embedding.clone();
-    let mut offer = Offer::new(
-        endpoints,
-        pair(context, &first, &var::OLLAMA_SMALL_MODEL, large),
-        move |endpoint, model| {
-            let info = context.info(&endpoint, model, sees(model), false);
-            Arc::new(OllamaText::new(endpoint, info))
-        },
-        move |endpoint, models| Probe::Ollama { endpoint, models: and_embedding(models, &also) },
-    );
-    if let Some(model) = embedding {
-        let at = offer.main().clone();
-        offer.embedding = Some(
-            context.embedding(&at, &model, None, |at, info, _| OllamaEmbedding::new(at, info)),
-        );
-    }
-    Ok(offer)
-}
-
-/// Names of the small and the large model.
-fn pair(
-    context: &Context<'_>,
-    at: &Endpoint,
-    small: &Variable,
-    large: &Variable,
-) -> (Named, Named) {
-    (
-        context.model(at, Role::Small, small, Some(&SMALL_MODEL)),
-        context.model(at, Role::Large, large, Some(&LARGE_MODEL)),
-    )
 }
 
 /// Names of the small and the large reasoning model; none is the large model.
@@ -404,16 +306,7 @@ pub(super) fn reasoning(
     ]
 }
 
-fn keyed(
-    context: &Context<'_>,
-    names: Names,
-    base: &Variable,
-    key: &Variable,
-) -> Result<Endpoints> {
-    context.endpoints(names, &context.text_or_default(base), key, Auth::Bearer)
-}
-
-/// Which parameters a model accepts, according to its family.
+/// Parameters that a model accepts, according to its family.
 fn rules(provider: &str, model: &str) -> Rules {
     families::known().of(provider, model).map(|family| family.rules.clone()).unwrap_or_default()
 }

@@ -246,7 +246,7 @@ impl Join<'_> {
     }
 }
 
-/// What a breaker and a timeout around a plugin's model need.
+/// State of a breaker and a timeout around a plugin's model.
 struct Guard {
     clock: Arc<dyn Clock>,
     dependencies: Dependencies,

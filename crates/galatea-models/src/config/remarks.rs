@@ -99,16 +99,13 @@ pub(super) fn find(context: &Context<'_>, uses: &[Use]) -> Result<Vec<Finding>> 
         if !left_out.is_empty() {
             let message =
                 format!("{} takes no {} as set: left out", named.name, left_out.join(", "));
-            let prefix = match tier {
-                Tier::TextSmall => "TEXT_SMALL_",
-                Tier::TextLarge => "TEXT_LARGE_",
-                Tier::ReasoningSmall => "REASONING_SMALL_",
-                Tier::ReasoningLarge => "REASONING_LARGE_",
-            };
+            let own = parameters::role(tier).whole.name;
             push(
                 &mut found,
                 Finding::new(Severity::Info, codes::DROPPED, "model", message)
-                    .with_fix(format!("remove it ({prefix}… or DEFAULT_…), or take another model")),
+                    .with_fix(format!(
+                        "remove it ({own}, DEFAULT_SAMPLING or the setting of one parameter), or take another model"
+                    )),
             );
         }
     }

@@ -1,10 +1,8 @@
 //! Siblings: an embedding model that can also build other models of its service. After a change of
 //! the model they embed questions for memories that the model before embedded.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use parking_lot::Mutex;
+use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use galatea_core::{EmbeddingModel, ModelInfo, Result};
@@ -47,7 +45,7 @@ impl EmbeddingModel for Siblings {
         if name.is_empty() || name == own.model {
             return None;
         }
-        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut built = self.built.lock();
         if built.len() >= KEPT && !built.contains_key(name) {
             built.clear();
         }

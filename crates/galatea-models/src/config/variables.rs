@@ -4,7 +4,7 @@ mod further;
 mod media;
 mod openai;
 pub mod reasoning;
-mod sampling;
+pub mod sampling;
 
 use galatea_core::Variable;
 
@@ -24,7 +24,7 @@ pub use openai::{
     OPENAI_SMALL_MODEL,
 };
 pub use reasoning::{REASONING, REASONING_LARGE_MODEL, REASONING_SMALL_MODEL};
-pub use sampling::{DEFAULT, LEGACY, REASONING_LARGE, REASONING_SMALL, TEXT_LARGE, TEXT_SMALL};
+pub use sampling::SAMPLING;
 
 /// The provider to use; has precedence over all other settings.
 pub const GALATEA_MODEL_PROVIDER: Variable = Variable::new(
@@ -44,7 +44,7 @@ pub const SMALL_MODEL: Variable = Variable::new(
 /// Large model, for any provider.
 pub const LARGE_MODEL: Variable =
     Variable::new("LARGE_MODEL", "Model for answers, where the provider's own variable is unset.");
-/// Whether tool calls are used.
+/// Use of tool calls.
 pub const MODEL_TOOLS: Variable =
     Variable::new("MODEL_TOOLS", "Let models call tools natively: true, false, or auto. With auto, a model of a server of one's own is tried once with a harmless call, and offered no tools if it fails; with Ollama, it also depends on what the server says of the model.")
         .or("auto");
@@ -78,7 +78,7 @@ pub const MODEL_FALLBACK: Variable = Variable::new(
      server of one's own only to another of one's own), none, or a list in order, such as sibling, anthropic.",
 )
 .or("auto");
-/// Whether answers are streamed internally.
+/// Streaming inside of the program.
 pub const MODEL_STREAM: Variable =
     Variable::new("MODEL_STREAM", "Let models stream their answers to this program, so that a silent one is noticed early; false for servers that cannot.")
         .or("true");
@@ -108,17 +108,11 @@ pub const ANTHROPIC_BASE_URL: Variable =
     Variable::new("ANTHROPIC_BASE_URL", "Address of Anthropic's API or of a proxy for it.")
         .or("https://api.anthropic.com/v1");
 /// Anthropic: small model.
-pub const ANTHROPIC_SMALL_MODEL: Variable = Variable::new(
-    "ANTHROPIC_SMALL_MODEL",
-    "Model for quick decisions; unset: chosen from the provider's list.",
-)
-.alias(&["SMALL_ANTHROPIC_MODEL"]);
+pub const ANTHROPIC_SMALL_MODEL: Variable =
+    small("ANTHROPIC_SMALL_MODEL").alias(&["SMALL_ANTHROPIC_MODEL"]);
 /// Anthropic: large model.
-pub const ANTHROPIC_LARGE_MODEL: Variable = Variable::new(
-    "ANTHROPIC_LARGE_MODEL",
-    "Model for answers; unset: chosen from the provider's list.",
-)
-.alias(&["ANTHROPIC_MODEL", "LARGE_ANTHROPIC_MODEL"]);
+pub const ANTHROPIC_LARGE_MODEL: Variable =
+    large("ANTHROPIC_LARGE_MODEL").alias(&["ANTHROPIC_MODEL", "LARGE_ANTHROPIC_MODEL"]);
 
 /// Settings of Anthropic.
 pub const ANTHROPIC: &[Variable] =
@@ -132,17 +126,11 @@ pub const OPENROUTER_BASE_URL: Variable =
     Variable::new("OPENROUTER_BASE_URL", "Address of OpenRouter's API or of a proxy for it.")
         .or("https://openrouter.ai/api/v1");
 /// OpenRouter: small model.
-pub const OPENROUTER_SMALL_MODEL: Variable = Variable::new(
-    "OPENROUTER_SMALL_MODEL",
-    "Model for quick decisions; unset: chosen from the provider's list.",
-)
-.alias(&["SMALL_OPENROUTER_MODEL"]);
+pub const OPENROUTER_SMALL_MODEL: Variable =
+    small("OPENROUTER_SMALL_MODEL").alias(&["SMALL_OPENROUTER_MODEL"]);
 /// OpenRouter: large model.
-pub const OPENROUTER_LARGE_MODEL: Variable = Variable::new(
-    "OPENROUTER_LARGE_MODEL",
-    "Model for answers; unset: chosen from the provider's list.",
-)
-.alias(&["OPENROUTER_MODEL", "LARGE_OPENROUTER_MODEL"]);
+pub const OPENROUTER_LARGE_MODEL: Variable =
+    large("OPENROUTER_LARGE_MODEL").alias(&["OPENROUTER_MODEL", "LARGE_OPENROUTER_MODEL"]);
 /// OpenRouter: vision model.
 pub const OPENROUTER_IMAGE_MODEL: Variable = Variable::new(
     "OPENROUTER_IMAGE_MODEL",
@@ -193,17 +181,10 @@ pub const GOOGLE_BASE_URL: Variable = Variable::new(
 )
 .or("https://generativelanguage.googleapis.com/v1beta");
 /// Google: small model.
-pub const GOOGLE_SMALL_MODEL: Variable = Variable::new(
-    "GOOGLE_SMALL_MODEL",
-    "Model for quick decisions; unset: chosen from the provider's list.",
-)
-.alias(&["SMALL_GOOGLE_MODEL"]);
+pub const GOOGLE_SMALL_MODEL: Variable = small("GOOGLE_SMALL_MODEL").alias(&["SMALL_GOOGLE_MODEL"]);
 /// Google: large model. Not elizaOS's default, a preview that has been withdrawn.
-pub const GOOGLE_LARGE_MODEL: Variable = Variable::new(
-    "GOOGLE_LARGE_MODEL",
-    "Model for answers; unset: chosen from the provider's list.",
-)
-.alias(&["GOOGLE_MODEL", "GEMINI_MODEL", "LARGE_GOOGLE_MODEL"]);
+pub const GOOGLE_LARGE_MODEL: Variable =
+    large("GOOGLE_LARGE_MODEL").alias(&["GOOGLE_MODEL", "GEMINI_MODEL", "LARGE_GOOGLE_MODEL"]);
 /// Google: vision model.
 pub const GOOGLE_IMAGE_MODEL: Variable =
     Variable::new("GOOGLE_IMAGE_MODEL", "Model that describes pictures; unset uses the large one.");
@@ -231,15 +212,10 @@ pub const GROQ_BASE_URL: Variable =
     Variable::new("GROQ_BASE_URL", "Address of Groq's API or of a proxy for it.")
         .or("https://api.groq.com/openai/v1");
 /// Groq: small model.
-pub const GROQ_SMALL_MODEL: Variable = Variable::new(
-    "GROQ_SMALL_MODEL",
-    "Model for quick decisions; unset: chosen from the provider's list.",
-)
-.alias(&["SMALL_GROQ_MODEL"]);
+pub const GROQ_SMALL_MODEL: Variable = small("GROQ_SMALL_MODEL").alias(&["SMALL_GROQ_MODEL"]);
 /// Groq: large model.
 pub const GROQ_LARGE_MODEL: Variable =
-    Variable::new("GROQ_LARGE_MODEL", "Model for answers; unset: chosen from the provider's list.")
-        .alias(&["GROQ_MODEL", "LARGE_GROQ_MODEL"]);
+    large("GROQ_LARGE_MODEL").alias(&["GROQ_MODEL", "LARGE_GROQ_MODEL"]);
 
 /// Settings of Groq.
 pub const GROQ: &[Variable] = &[GROQ_API_KEY, GROQ_BASE_URL, GROQ_SMALL_MODEL, GROQ_LARGE_MODEL];
@@ -254,20 +230,13 @@ pub const OLLAMA_API_KEY: Variable =
     Variable::new("OLLAMA_API_KEY", "Key, where a proxy or Ollama's own cloud asks for one.")
         .secret();
 /// Ollama: small model.
-pub const OLLAMA_SMALL_MODEL: Variable = Variable::new(
-    "OLLAMA_SMALL_MODEL",
-    "Model for quick decisions; unset: chosen from the provider's list.",
-)
-.alias(&["SMALL_OLLAMA_MODEL"]);
+pub const OLLAMA_SMALL_MODEL: Variable = small("OLLAMA_SMALL_MODEL").alias(&["SMALL_OLLAMA_MODEL"]);
 /// Ollama: medium model.
 pub const OLLAMA_MEDIUM_MODEL: Variable =
     Variable::new("OLLAMA_MEDIUM_MODEL", "Model for answers where OLLAMA_LARGE_MODEL is unset.");
 /// Ollama: large model.
-pub const OLLAMA_LARGE_MODEL: Variable = Variable::new(
-    "OLLAMA_LARGE_MODEL",
-    "Model for answers; unset: chosen from the provider's list.",
-)
-.alias(&["OLLAMA_MODEL", "LARGE_OLLAMA_MODEL"]);
+pub const OLLAMA_LARGE_MODEL: Variable =
+    large("OLLAMA_LARGE_MODEL").alias(&["OLLAMA_MODEL", "LARGE_OLLAMA_MODEL"]);
 /// Ollama: embedding model.
 pub const OLLAMA_EMBEDDING_MODEL: Variable = Variable::new(
     "OLLAMA_EMBEDDING_MODEL",
@@ -293,7 +262,7 @@ pub const OLLAMA: &[Variable] = &[
 /// Folder of an embedding model that runs in this process.
 pub const LOCAL_EMBEDDING_FOLDER: Variable = Variable::new(
     "LOCAL_EMBEDDING_FOLDER",
-    "Folder of a static embedding model (Model2Vec: model.safetensors, tokenizer.json) for memory search in this process, before the provider's; needs a build with `--features local-embeddings`.",
+    "Folder of a static embedding model (Model2Vec: model.safetensors, tokenizer.json) for memory search in this process, before the provider's.",
 );
 
 /// Settings of models that run in this process.
@@ -304,7 +273,7 @@ pub const OFFLINE_SCRIPT: Variable = Variable::new(
     "OFFLINE_SCRIPT",
     "File with rules for the offline script, instead of the built-in ones.",
 );
-/// Whether the offline script also answers on public platforms.
+/// Offline script on public platforms.
 pub const OFFLINE_RESPONDER_PUBLIC: Variable = Variable::new(
     "OFFLINE_RESPONDER_PUBLIC",
     "Let the offline script answer on public platforms too, not only on this machine.",
@@ -329,6 +298,14 @@ pub fn provider_keys() -> impl Iterator<Item = &'static Variable> {
     KEYS.iter()
 }
 
+const fn small(name: &'static str) -> Variable {
+    Variable::new(name, "Model for quick decisions; unset: chosen from the provider's list.")
+}
+
+const fn large(name: &'static str) -> Variable {
+    Variable::new(name, "Model for answers; unset: chosen from the provider's list.")
+}
+
 /// Every setting of this crate, in groups with a heading.
 pub const VARIABLES: &[(&str, &[Variable])] = &[
     ("Models", COMMON),
@@ -344,10 +321,10 @@ pub const VARIABLES: &[(&str, &[Variable])] = &[
     ("Voice messages, pictures and speech", MEDIA),
     ("Embeddings in this process", LOCAL),
     ("Offline script", OFFLINE),
-    ("Sampling: small model", &TEXT_SMALL),
-    ("Sampling: large model", &TEXT_LARGE),
-    ("Sampling: small reasoning model", &REASONING_SMALL),
-    ("Sampling: large reasoning model", &REASONING_LARGE),
-    ("Sampling: all models", &DEFAULT),
-    ("Sampling: older names", &LEGACY),
+    ("Sampling", SAMPLING),
+    ("Sampling", &sampling::DEFAULT.parts),
+    ("Sampling", &sampling::TEXT_SMALL.parts),
+    ("Sampling", &sampling::TEXT_LARGE.parts),
+    ("Sampling", &sampling::REASONING_SMALL.parts),
+    ("Sampling", &sampling::REASONING_LARGE.parts),
 ];

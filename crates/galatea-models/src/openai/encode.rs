@@ -94,7 +94,7 @@ struct CacheControl {
     r#type: &'static str,
 }
 
-/// How a service learns what of a prompt it will read again.
+/// The way in which a service learns what of a prompt it will read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cache {
     /// By itself.

@@ -4,8 +4,9 @@ use galatea_core::{
     Error, ModelInfo, Result, Sent,
     model::{Payer, Spent, Usage},
 };
+use parking_lot::Mutex;
 use std::sync::{
-    Arc, Mutex,
+    Arc,
     atomic::{AtomicBool, Ordering},
 };
 
@@ -46,7 +47,7 @@ impl Attempts {
 
     /// Reservation for the call.
     pub(super) fn held(&self) -> Spend {
-        *super::lock(&self.held)
+        *self.held.lock()
     }
 
     /// True if each attempt of the call is counted already.
@@ -66,7 +67,7 @@ impl Attempts {
 impl Payer for Attempts {
     fn begin(&self, info: &ModelInfo) -> Result<()> {
         self.reported.store(true, Ordering::SeqCst);
-        let mut held = super::lock(&self.held);
+        let mut held = self.held.lock();
         let needed = price::cost(self.expected, info.known_price());
         self.counter.reserve_next(*held, needed)?;
         *held = needed;
@@ -89,11 +90,11 @@ impl Budget {
         needed: Spend,
     ) -> Result<(), Refusal> {
         let case = visit.case(self.clock.now());
-        super::lock(&self.ledger).reserve_next(&case, held, needed, visit.exempt)
+        self.ledger.lock().reserve_next(&case, held, needed, visit.exempt)
     }
 
     /// Counts what a failed attempt cost.
     pub(super) fn charge(&self, visit: &Visit, cost: Spend) -> Vec<Warning> {
-        super::lock(&self.ledger).charge(&visit.case(self.clock.now()), cost)
+        self.ledger.lock().charge(&visit.case(self.clock.now()), cost)
     }
 }

@@ -67,7 +67,7 @@ impl Budget {
         }
         let now = self.clock.now();
         let day = Day(Day::of(now).0 + 1).begins().since(now);
-        let is_used_up = super::lock(&self.ledger).is_used_up(&visit.case(now), estimate);
+        let is_used_up = self.ledger.lock().is_used_up(&visit.case(now), estimate);
         refusal.with_retry(Retry::After(if is_used_up { day } else { day.min(SOON) }))
     }
 }

@@ -11,11 +11,9 @@ use galatea_core::{
     store::{Amount, Day, UsageRow},
     tokens::Family,
 };
+use parking_lot::Mutex;
 use serde_json::Value;
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     Budget, Visit,
@@ -80,7 +78,7 @@ impl Meter {
 
     /// The limit that stopped a call of this turn, if one did.
     pub(crate) fn refusal(&self) -> Option<Refusal> {
-        self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.refused.lock().clone()
     }
 
     /// Adds to what no model stands for: answers, refusals, notices.
@@ -90,8 +88,7 @@ impl Meter {
 
     /// Use since this was asked last, as rows of the ledger.
     pub(crate) fn take(&self) -> Vec<UsageRow> {
-        let mut used =
-            std::mem::take(&mut *self.used.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut used = std::mem::take(&mut *self.used.lock());
         // Writes one row a turn where possible: what was answered stands with the model that wrote
         // it.
         if let Some(counted) = used.remove("") {
@@ -117,8 +114,7 @@ impl Meter {
     }
 
     fn add(&self, model: String, amount: Amount) {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner).entry(model).or_default() +=
-            amount;
+        *self.used.lock().entry(model).or_default() += amount;
     }
 
     fn reserve(
@@ -170,7 +166,7 @@ impl Meter {
     /// Notes the limit that stopped a call.
     fn refuse(&self, estimate: Spend, refusal: Refusal) -> Error {
         let error = self.budget.advise(&self.visit, estimate, refusal.error());
-        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(refusal);
+        *self.refused.lock() = Some(refusal);
         error
     }
 

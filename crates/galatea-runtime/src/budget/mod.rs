@@ -28,8 +28,9 @@ use galatea_core::{
     WorldId,
     store::{Amount, Block, Day, Holder, UsageRow},
 };
+use parking_lot::Mutex;
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Weak},
     time::Duration,
 };
 
@@ -146,14 +147,14 @@ impl Budget {
     /// The blocked people; a change by `galatea block` is seen within [`BLOCKS`].
     pub(crate) async fn blocks(&self) -> Result<Arc<[Block]>> {
         let now = self.clock.now();
-        if let Some((read, blocks)) = &*lock(&self.blocks)
+        if let Some((read, blocks)) = &*self.blocks.lock()
             && *read <= now
             && now.since(*read) < BLOCKS
         {
             return Ok(Arc::clone(blocks));
         }
         let blocks: Arc<[Block]> = self.store.blocks(self.agent).await?.into();
-        *lock(&self.blocks) = Some((now, Arc::clone(&blocks)));
+        *self.blocks.lock() = Some((now, Arc::clone(&blocks)));
         Ok(blocks)
     }
 
@@ -190,7 +191,7 @@ impl Budget {
         let platform = policy.spending.platform.is_some() || policy.spending.platform_cap.is_some();
         keys.extend(platform.then_some(&holders.platform));
         self.read(keys.into_iter()).await?;
-        visit.stranger = !friend && !lock(&self.ledger).is_known(&visit.holders.person);
+        visit.stranger = !friend && !self.ledger.lock().is_known(&visit.holders.person);
         Ok(visit)
     }
 
@@ -198,10 +199,10 @@ impl Budget {
     async fn read(&self, keys: impl Iterator<Item = &Holder>) -> Result<()> {
         let now = self.clock.now();
         let day = Day::of(now);
-        let unread = lock(&self.ledger).unread(keys, FRESH, now);
+        let unread = self.ledger.lock().unread(keys, FRESH, now);
         let read = unread.iter().map(async |key| self.store.standing(self.agent, day, key).await);
         for (key, stored) in unread.iter().zip(try_join_all(read).await?) {
-            lock(&self.ledger).read(key, day, stored, now);
+            self.ledger.lock().read(key, day, stored, now);
         }
         Ok(())
     }
@@ -224,7 +225,7 @@ impl Budget {
         if visit.exempt {
             return Some(visit);
         }
-        let mut ledger = lock(&self.ledger);
+        let mut ledger = self.ledger.lock();
         if !ledger.has_read(&visit.holders, self.clock.now()) {
             return None;
         }
@@ -293,7 +294,7 @@ impl Budget {
 
     /// Like [`Self::admit`], without a store; none where the store must be asked.
     pub(crate) fn admit_known(&self, visit: &Visit) -> Option<std::result::Result<(), Refusal>> {
-        if !visit.exempt && lock(&self.ledger).is_shared() {
+        if !visit.exempt && self.ledger.lock().is_shared() {
             return None;
         }
         Some(self.admit_here(visit, Ask::Answer))
@@ -310,13 +311,13 @@ impl Budget {
         if visit.exempt {
             return Ok(());
         }
-        lock(&self.ledger).admit(&visit.case(self.clock.now()), ask)
+        self.ledger.lock().admit(&visit.case(self.clock.now()), ask)
     }
 
     /// A model decided to join in.
     pub(crate) fn answered(&self, visit: &Visit) {
         if !visit.exempt {
-            lock(&self.ledger).answered(&visit.case(self.clock.now()));
+            self.ledger.lock().answered(&visit.case(self.clock.now()));
             self.tell_answered(visit);
         }
     }
@@ -326,7 +327,7 @@ impl Budget {
         if visit.exempt {
             return None;
         }
-        let (who, setting, percent) = lock(&self.ledger).nearly(&visit.case(self.clock.now()))?;
+        let (who, setting, percent) = self.ledger.lock().nearly(&visit.case(self.clock.now()))?;
         Some(format!(
             "{percent} % of what {} may cost today is used ({setting}): the small model answers",
             who.text()
@@ -336,7 +337,8 @@ impl Budget {
     /// Caps of the agent that are nearly used up today: whose, which setting, and how many per
     /// cent.
     pub(crate) fn near(&self) -> Vec<(&'static str, String, u64)> {
-        lock(&self.ledger)
+        self.ledger
+            .lock()
             .near(self.clock.now())
             .into_iter()
             .map(|warning| (warning.who.text(), warning.setting, warning.percent))
@@ -346,7 +348,7 @@ impl Budget {
     /// Sets the number of processes that answer for this agent: each takes its part of what is left
     /// of the agent's caps.
     pub(crate) fn share_with(&self, processes: usize) {
-        lock(&self.ledger).share_with(u64::try_from(processes).unwrap_or(u64::MAX));
+        self.ledger.lock().share_with(u64::try_from(processes).unwrap_or(u64::MAX));
     }
 
     /// Meter of one turn's calls.
@@ -356,11 +358,11 @@ impl Budget {
     }
 
     fn reserve(&self, visit: &Visit, estimate: Spend) -> std::result::Result<(), Refusal> {
-        lock(&self.ledger).reserve(&visit.case(self.clock.now()), estimate, visit.exempt)
+        self.ledger.lock().reserve(&visit.case(self.clock.now()), estimate, visit.exempt)
     }
 
     fn settle(&self, visit: &Visit, estimate: Spend, actual: Spend) -> Vec<Warning> {
-        let warnings = lock(&self.ledger).settle(&visit.case(self.clock.now()), estimate, actual);
+        let warnings = self.ledger.lock().settle(&visit.case(self.clock.now()), estimate, actual);
         self.tell(visit);
         warnings
     }
@@ -377,11 +379,11 @@ impl Budget {
             None => "That is all I can answer today. Please write again tomorrow.".to_owned(),
         };
         let now = self.clock.now();
-        let mut notices = lock(&self.notices);
+        let mut notices = self.notices.lock();
         let bucket = notices.get_or_insert_with(|| Bucket::full(NOTICE_FLOW, now));
         bucket.fill(NOTICE_FLOW, now);
         if !bucket.has_one()
-            || !lock(&self.ledger).notice(&visit.holders.person, refusal.passes_soon(), now)
+            || !self.ledger.lock().notice(&visit.holders.person, refusal.passes_soon(), now)
         {
             return None;
         }
@@ -392,13 +394,13 @@ impl Budget {
     /// Keeps what a turn that was given up used, for the next commit.
     pub(crate) fn keep(&self, rows: Vec<UsageRow>) {
         if !rows.is_empty() {
-            lock(&self.left).extend(rows);
+            self.left.lock().extend(rows);
         }
     }
 
     /// Rows that are kept, to be committed.
     pub(crate) fn left(&self) -> Vec<UsageRow> {
-        std::mem::take(&mut *lock(&self.left))
+        std::mem::take(&mut *self.left.lock())
     }
 
     /// Writes down what is kept.
@@ -426,9 +428,4 @@ impl Budget {
             amount: Amount { refused, notices, ..Amount::default() },
         }
     }
-}
-
-fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic while one is held cannot leave it half changed: each change is one call.
-    what.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,7 +3,7 @@
 use galatea_core::store::Day;
 use std::sync::Arc;
 
-use super::{Budget, lock};
+use super::Budget;
 
 /// Days of the ledger that are kept: the same month of the year before can be compared. Caps need
 /// the present day only. A person who was not answered for so long counts as a stranger again.
@@ -14,7 +14,7 @@ impl Budget {
     /// failure is tried again with the next turn.
     pub(super) fn prune_daily(self: &Arc<Self>) {
         let today = Day::of(self.clock.now());
-        if lock(&self.pruned).replace(today) == Some(today) {
+        if self.pruned.lock().replace(today) == Some(today) {
             return;
         }
         let budget = Arc::clone(self);
@@ -26,7 +26,7 @@ impl Budget {
                 }
                 Err(error) => {
                     tracing::warn!(agent = %budget.agent, error = %error.report(), "failed to delete old rows of the usage ledger; the next turn tries again");
-                    *lock(&budget.pruned) = None;
+                    *budget.pruned.lock() = None;
                 }
             }
         });

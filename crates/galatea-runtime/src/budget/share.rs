@@ -12,7 +12,6 @@ use tokio::{runtime::Handle, sync::oneshot};
 use super::{
     Budget, Visit,
     ledger::{Ask, Ledger, SharedPlace},
-    lock,
     refusal::Refusal,
     round::Wish,
 };
@@ -27,7 +26,7 @@ impl Budget {
         visit: &Visit,
         ask: Ask,
     ) -> Result<std::result::Result<(), Refusal>> {
-        if !lock(&self.ledger).is_shared() {
+        if !self.ledger.lock().is_shared() {
             return Ok(Ok(()));
         }
         let holders = Ledger::shared_holders(&visit.case(self.clock.now()), Some(ask));
@@ -36,12 +35,12 @@ impl Budget {
             Ok(places) => places,
             Err(error) => {
                 // The turn is made again, and counted then.
-                lock(&self.ledger).uncount(&visit.case(self.clock.now()), ask);
+                self.ledger.lock().uncount(&visit.case(self.clock.now()), ask);
                 return Err(error);
             }
         };
         let case = visit.case(self.clock.now());
-        let judged = lock(&self.ledger).judge_again(&case, ask, &places);
+        let judged = self.ledger.lock().judge_again(&case, ask, &places);
         if judged.is_err() && counts {
             let back = holders.into_iter().map(|(holder, pace)| (holder, -pace)).collect();
             self.queue(Wish { holders: back, counts: false, reply: None });
@@ -57,12 +56,12 @@ impl Budget {
         &self,
         visit: &Visit,
     ) -> Result<std::result::Result<(), Refusal>> {
-        if visit.exempt || !lock(&self.ledger).is_shared() {
+        if visit.exempt || !self.ledger.lock().is_shared() {
             return Ok(Ok(()));
         }
         let holders = Ledger::shared_holders(&visit.case(self.clock.now()), None);
         self.tell_and_hear(holders, false).await?;
-        Ok(lock(&self.ledger).still_fits(&visit.case(self.clock.now())))
+        Ok(self.ledger.lock().still_fits(&visit.case(self.clock.now())))
     }
 
     /// Tells what a call came to, without waiting.
@@ -76,7 +75,7 @@ impl Budget {
     }
 
     fn tell_later(&self, visit: &Visit, ask: Option<Ask>) {
-        if lock(&self.ledger).is_shared() {
+        if self.ledger.lock().is_shared() {
             let holders = Ledger::shared_holders(&visit.case(self.clock.now()), ask);
             self.queue(Wish { holders, counts: false, reply: None });
         }
@@ -101,7 +100,7 @@ impl Budget {
         let (Ok(runtime), Some(budget)) = (Handle::try_current(), self.me.upgrade()) else {
             return;
         };
-        let mut round = lock(&self.round);
+        let mut round = self.round.lock();
         round.waiting.push(wish);
         if !std::mem::replace(&mut round.busy, true) {
             runtime.spawn(budget.work());
@@ -111,7 +110,7 @@ impl Budget {
     async fn work(self: Arc<Self>) {
         loop {
             let wishes = {
-                let mut round = lock(&self.round);
+                let mut round = self.round.lock();
                 if round.waiting.is_empty() {
                     round.busy = false;
                     return;
@@ -129,7 +128,7 @@ impl Budget {
         }
         let now = self.clock.now();
         let uses: Vec<_> = {
-            let mut ledger = lock(&self.ledger);
+            let mut ledger = self.ledger.lock();
             holders.iter().map(|(holder, pace)| ledger.tell(holder, *pace, now)).collect()
         };
         match self.store.share_limits(self.agent, now, &uses).await {
@@ -137,7 +136,7 @@ impl Budget {
                 let totals: BTreeMap<Holder, SharedTotal> =
                     holders.into_keys().zip(totals).collect();
                 {
-                    let mut ledger = lock(&self.ledger);
+                    let mut ledger = self.ledger.lock();
                     for (holder, total) in &totals {
                         ledger.hear(holder, total, now);
                     }
@@ -146,7 +145,7 @@ impl Budget {
             }
             Err(error) => {
                 {
-                    let mut ledger = lock(&self.ledger);
+                    let mut ledger = self.ledger.lock();
                     uses.iter().for_each(|used| ledger.untell(used, now));
                 }
                 tracing::debug!(agent = %self.agent, error = %error.report(), "failed to share what limits other processes use");

@@ -7,7 +7,7 @@ use galatea_core::{
     Relationship, Result, RoomId, Store, Timestamp, Turn,
     export::{FORMAT, Record},
     store::{Day, MemoryQuery},
-    zone::{Local, Zone},
+    zone::Zone,
 };
 use serde_json::{Map, Value, json};
 use std::{collections::HashMap, time::Duration};
@@ -144,9 +144,7 @@ async fn collect(store: &dyn Store, turn: &Turn<'_>, most: usize) -> Result<Expo
 
 /// RFC 3339 in seconds and UTC.
 fn utc(at: Timestamp) -> String {
-    let Local { year, month, day, hour, minute, .. } = Zone::default().local(at);
-    let second = at.0.div_euclid(1000).rem_euclid(60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    format!("{}Z", Zone::default().local(at).iso())
 }
 
 /// A relationship as the person may see it: the tags of Rooms that they take part in. None if it

@@ -53,7 +53,7 @@ impl Policies {
         own.map(|own| own.suffix.clone()).unwrap_or_default()
     }
 
-    /// Conditions under which an account answers.
+    /// The policy of one account.
     ///
     /// # Errors
     /// A setting that cannot be read.

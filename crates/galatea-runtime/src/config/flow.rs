@@ -1,6 +1,6 @@
 //! A rate with a burst.
 
-/// Answers a minute, and answers at once.
+/// A number a minute, and a number of them at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Flow {
     /// Refilled in a minute.

@@ -1,4 +1,4 @@
-//! Behaviour of busy rooms, sizes of turns, and time limits.
+//! Limits of busy rooms, of the size of turns, and of time.
 
 use galatea_core::{Result, Settings, Variable, sections::Section};
 use std::time::Duration;
@@ -12,9 +12,9 @@ use super::{
 /// Treatment of messages that arrive while an answer is being made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BusyPolicy {
-    /// Give one answer to all that wait.
+    /// An answer to all that wait.
     Collect,
-    /// Give one answer per message.
+    /// An answer per message.
     Each,
     /// Start again with both.
     Interrupt,
@@ -22,8 +22,7 @@ pub enum BusyPolicy {
     Drop,
 }
 
-/// Cases in which an action that goes beyond its Room waits for the consent of the person who
-/// asked.
+/// Condition under which an action beyond its Room waits for the consent of the person who asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Confirmation {
     /// While other people's words are before the model.
@@ -34,14 +33,14 @@ pub enum Confirmation {
     Never,
 }
 
-/// Number of tokens of earlier messages that a prompt shows (`CONVERSATION_TOKENS`).
+/// Tokens of earlier messages that a prompt shows (`CONVERSATION_TOKENS`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConversationTokens {
     /// A quarter of the model's window, at most 3,000.
     ByWindow,
     /// So many, and at most a quarter of the window.
     Most(u64),
-    /// All that there are: they may fill the window.
+    /// No limit: they may fill the window.
     Unlimited,
 }
 
@@ -75,9 +74,9 @@ pub struct Limits {
     pub turn: Duration,
     /// Age at which an answer expires.
     pub answer_ttl: Duration,
-    /// Cases in which actions wait for a confirmation.
+    /// Condition under which actions wait for a confirmation.
     pub confirmation: Confirmation,
-    /// Their wait.
+    /// Time for which they wait.
     pub confirmation_life: Duration,
     /// An answer that may have arrived is sent again.
     pub resend_unsure: bool,

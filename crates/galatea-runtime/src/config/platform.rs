@@ -1,72 +1,111 @@
-//! Per-platform forms of the policies (`TELEGRAM_DM_POLICY`, …): declared once, for every platform
-//! alike.
+//! Values of policies that hold on one platform: a policy is declared once, and each platform may
+//! have its own value under its name and `_` in front (`TELEGRAM_DM_POLICY`).
 
-use galatea_core::{Source, Variable};
+use galatea_core::{Error, Result, Settings, Source, Variable};
 
-use super::{
-    forms::{
-        ALLOW_BOTS, ALLOW_FROM, ALLOWED_CHATS, ANSWER_PARTS, ANSWER_TOKENS, AUTO_REPLY, DM_POLICY,
-        GROUP_POLICY, LISTEN_CHATS, MESSAGE_TTL, NAME_RULE, TARGET_USERS,
-    },
-    spending,
-};
+use super::VARIABLES;
 
-/// A form: the ending that follows the platform's name, other endings that are read, and what it is
-/// for, with `{}` for the platform's name.
-struct Form {
-    suffix: &'static str,
-    others: &'static [&'static str],
-    help: &'static str,
-    default: Option<&'static str>,
+/// The forms of all policies for one platform. Their names live as long as the process: call it
+/// once per platform.
+pub fn platform_variables(source: &Source, title: &str) -> Vec<Variable> {
+    let prefix = source.as_str().to_ascii_uppercase();
+    let name = |policy: &str| -> &'static str { format!("{prefix}_{policy}").leak() };
+    let form = |policy: &Variable| Variable {
+        aliases: policy.aliases.iter().map(|alias| name(alias)).collect::<Vec<_>>().leak(),
+        form_of: Some(policy.name),
+        ..Variable::new(name(policy.name), format!("{} on {title}.", policy.name).leak())
+    };
+    VARIABLES.iter().filter(|variable| variable.per_platform).map(form).collect()
 }
 
-impl Form {
-    const fn new(suffix: &'static str, help: &'static str) -> Self {
-        Self { suffix, others: &[], help, default: None }
+/// Reads policies as they hold on one platform. Each value comes with the name of the setting that
+/// it was read from.
+pub(super) struct PlatformSettings<'a> {
+    pub(super) settings: &'a Settings,
+    prefix: String,
+}
+
+impl<'a> PlatformSettings<'a> {
+    pub(super) fn new(settings: &'a Settings, source: &Source) -> Self {
+        Self { settings, prefix: source.as_str().to_ascii_uppercase() }
+    }
+
+    /// The name of a policy's form for this platform.
+    pub(super) fn name(&self, policy: &str) -> String {
+        format!("{}_{policy}", self.prefix)
+    }
+
+    /// The platform's own value.
+    pub(super) fn own(&self, policy: &Variable) -> Option<(String, String)> {
+        std::iter::once(&policy.name).chain(policy.aliases).find_map(|name| {
+            let name = self.name(name);
+            self.settings.raw(&name).map(|setting| (name, setting.text().trim().to_owned()))
+        })
+    }
+
+    /// The platform's own value, else the general one.
+    pub(super) fn text(&self, policy: &Variable) -> (String, String) {
+        self.own(policy).unwrap_or_else(|| {
+            let general = self.settings.text(policy).unwrap_or_default();
+            (policy.name.to_owned(), general.trim().to_owned())
+        })
+    }
+
+    /// The value in lower case, read by `read`; `expected` completes the sentence "NAME is …".
+    pub(super) fn parse<T>(
+        &self,
+        policy: &Variable,
+        expected: &str,
+        read: impl Fn(&str) -> Option<T>,
+    ) -> Result<(String, T)> {
+        let (name, text) = self.text(policy);
+        let value = read(&text.to_ascii_lowercase())
+            .ok_or_else(|| self.invalid_setting(&name, expected))?;
+        Ok((name, value))
+    }
+
+    /// The platform's own list, else the general one.
+    pub(super) fn list(&self, policy: &Variable) -> Result<(String, Vec<String>)> {
+        match self.own(policy) {
+            Some((name, text)) => {
+                let list = self.items(&name, text)?;
+                Ok((name, list))
+            }
+            None => Ok((policy.name.to_owned(), self.settings.list(policy)?.unwrap_or_default())),
+        }
+    }
+
+    /// The general list and the platform's own one.
+    pub(super) fn both_lists(&self, policy: &Variable) -> Result<(String, Vec<String>)> {
+        let mut all = self.settings.list(policy)?.unwrap_or_default();
+        let Some((name, text)) = self.own(policy) else { return Ok((policy.name.to_owned(), all)) };
+        all.extend(self.items(&name, text)?);
+        Ok((name, all))
+    }
+
+    fn items(&self, name: &str, text: String) -> Result<Vec<String>> {
+        const LIST: Variable = Variable::new("LIST", "A list.");
+        Settings::from_pairs([(LIST.name, text)])
+            .list(&LIST)
+            .map(Option::unwrap_or_default)
+            .map_err(|_| self.invalid_setting(name, "is not a JSON list"))
+    }
+
+    /// An `Invalid` error about the setting of this name, with its place.
+    pub(super) fn invalid_setting(&self, name: &str, what: &str) -> Error {
+        let place =
+            self.settings.raw(name).map_or(String::from("default"), |s| s.origin.to_string());
+        Error::invalid(format!("{name} {what}")).with_code("GAL-CFG-VALUE").with("where", place)
     }
 }
 
-const FORMS: &[Form] = &[
-    Form::new(DM_POLICY[0], "DM_POLICY for {}."),
-    Form::new(ALLOW_FROM[0], "ALLOW_FROM for {}."),
-    Form { others: &[GROUP_POLICY[1]], ..Form::new(GROUP_POLICY[0], "GROUP_POLICY for {}.") },
-    Form::new(NAME_RULE[0], "NAME_RULE for {}."),
-    Form::new(ANSWER_PARTS[0], "ANSWER_PARTS for {}."),
-    Form::new(ANSWER_TOKENS[0], "ANSWER_TOKENS for {}."),
-    Form::new(ALLOW_BOTS[0], "ALLOW_BOTS for {}."),
-    Form::new(MESSAGE_TTL[0], "MESSAGE_TTL_MINUTES for {}."),
-    Form { default: Some("true"), ..Form::new(AUTO_REPLY, "Answer on {} at all.") },
-    Form {
-        others: &[ALLOWED_CHATS[1]],
-        ..Form::new(
-            ALLOWED_CHATS[0],
-            "Rooms of {} the agent answers in, by their ids there: a JSON list, or separated by commas; every room when unset.",
-        )
-    },
-    Form::new(
-        LISTEN_CHATS[0],
-        "Rooms of {} where the agent only listens, by their ids there: what is said is remembered, and nothing is answered.",
-    ),
-    Form::new(
-        TARGET_USERS[0],
-        "People on {} who are answered: ids, or handles with @, separated by commas; everyone when unset.",
-    ),
-];
-
-/// The settings of the gate for one platform. Their names live as long as the process: call it once
-/// per platform.
-pub fn platform_variables(source: &Source, title: &str) -> Vec<Variable> {
-    let prefix = source.as_str().to_ascii_uppercase();
-    let name = |suffix: &str| -> &'static str { format!("{prefix}_{suffix}").leak() };
-    let forms = FORMS.iter().map(|form| Variable {
-        aliases: form.others.iter().map(|other| name(other)).collect::<Vec<_>>().leak(),
-        default: form.default,
-        ..Variable::new(name(form.suffix), form.help.replace("{}", title).leak())
-    });
-    let limits = spending::EACH
-        .iter()
-        .map(|(general, help)| Variable::new(name(general.name), help.replace("{}", title).leak()));
-    forms.chain(limits).collect()
+/// Reads a switch: true/false, 1/0, yes/no, on/off.
+pub(super) fn switch(text: &str) -> Option<bool> {
+    match text {
+        "true" | "1" | "yes" | "on" => Some(true),
+        "false" | "0" | "no" | "off" => Some(false),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! Whom to answer on one platform, and when.
 
-use galatea_core::{Error, People, Result, Settings, Source, Variable, room::ChannelType};
+use galatea_core::{People, Result, Settings, Source, room::ChannelType};
 
 use super::{
-    ALLOW_BOTS, ALLOW_FROM, ALWAYS_RESPOND_CHANNELS, ALWAYS_RESPOND_SOURCES, ANSWER_PARTS,
-    ANSWER_TOKENS, BOT_HOP_LIMIT, DEFLLMOFF, DM_POLICY, GROUP_POLICY, MESSAGE_TTL_MINUTES,
-    NAME_RULE, OFFLINE_RESPONDER_PUBLIC, Spending, forms,
+    ALLOW_BOTS, ALLOW_FROM, ALLOWED_CHATS, ALWAYS_RESPOND_CHANNELS, ALWAYS_RESPOND_SOURCES,
+    ANSWER_PARTS, ANSWER_TOKENS, AUTO_REPLY, BOT_HOP_LIMIT, DEFLLMOFF, DM_POLICY, GROUP_POLICY,
+    LISTEN_CHATS, MESSAGE_TTL_MINUTES, NAME_RULE, OFFLINE_RESPONDER_PUBLIC, Spending, TARGET_USERS,
+    platform::{PlatformSettings, switch},
 };
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ pub enum DmPolicy {
 /// Messages of groups that are answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GroupPolicy {
-    /// If addressed in one of these ways.
+    /// Messages that address the agent in one of these ways.
     Addressed {
         /// Messages that mention the agent.
         mention: bool,
@@ -41,20 +42,20 @@ pub enum GroupPolicy {
     },
     /// Every message gets an answer.
     Always,
-    /// If addressed, and otherwise if a model thinks so.
+    /// Messages that address the agent, and others when a model thinks so.
     Ambient,
     /// Messages of groups get no answer.
     Disabled,
 }
 
-/// Number of messages that one answer becomes at once.
+/// Messages that one answer becomes at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parts {
     /// By what the platform takes in one.
     Auto,
     /// At most so many, two or more.
     Most(usize),
-    /// All that it takes.
+    /// Any number.
     Any,
 }
 
@@ -73,7 +74,7 @@ impl Parts {
     }
 }
 
-/// Conditions for an answer on one platform. A value: the gate is a pure function of it.
+/// Policy of answering on one platform. A value: the gate is a pure function of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Policy {
     /// Answer here at all (`<SOURCE>_AUTO_REPLY`).
@@ -128,7 +129,7 @@ pub struct Policy {
     pub off_by_default: bool,
     /// The offline script may answer in public.
     pub script_in_public: bool,
-    /// Limits of answers and money, and blocked people.
+    /// Limits of answers and money, and who is blocked.
     pub spending: Spending,
 }
 
@@ -138,44 +139,26 @@ impl Policy {
     /// # Errors
     /// `Invalid` naming the variable and its place.
     pub fn from_settings(settings: &Settings, source: &Source) -> Result<Self> {
-        let own = PlatformSettings { settings, prefix: source.as_str().to_ascii_uppercase() };
-        let (dm_setting, dm) = own.text(forms::DM_POLICY, &DM_POLICY);
-        let dm = parse_dm(&dm).ok_or_else(|| {
-            own.invalid_setting(&dm_setting, "is none of open, allowlist, pairing, disabled")
-        })?;
-        let (group_setting, group) = own.text(forms::GROUP_POLICY, &GROUP_POLICY);
-        let group = parse_group(&group).ok_or_else(|| {
-            own.invalid_setting(
-                &group_setting,
-                "is none of mention, reply, name, always, ambient, disabled",
-            )
-        })?;
-        let (name_setting, name_rule) = own.text(forms::NAME_RULE, &NAME_RULE);
-        let name_anywhere = match name_rule.as_str() {
-            "addressed" => false,
-            "anywhere" => true,
-            _ => {
-                return Err(own.invalid_setting(&name_setting, "is neither addressed nor anywhere"));
-            }
-        };
-        let (parts_setting, parts) = own.text(forms::ANSWER_PARTS, &ANSWER_PARTS);
-        let parts = parse_parts(&parts).ok_or_else(|| {
-            own.invalid_setting(&parts_setting, "is none of auto, none and a number from 2")
-        })?;
-        let (message_ttl_setting, message_ttl) = own.message_ttl(source)?;
-        let (tokens_setting, tokens) = own.text(forms::ANSWER_TOKENS, &ANSWER_TOKENS);
-        let answer_tokens =
-            match tokens.as_str() {
-                "" => None,
-                text => Some(text.parse::<u32>().ok().filter(|tokens| *tokens > 0).ok_or_else(
-                    || own.invalid_setting(&tokens_setting, "is no number of tokens from 1"),
-                )?),
-            };
-        let (allow_from_setting, allow_from) = own.people(forms::ALLOW_FROM, &ALLOW_FROM)?;
-        let (allow_bots_setting, allow_bots) = own.text(forms::ALLOW_BOTS, &ALLOW_BOTS);
-        let rooms = own.list(forms::ALLOWED_CHATS)?;
-        let listen = own.list(forms::LISTEN_CHATS)?;
-        let users = own.list(forms::TARGET_USERS)?;
+        let own = PlatformSettings::new(settings, source);
+        let is_switch = "is neither true nor false";
+        let (_, auto_reply) = own.parse(&AUTO_REPLY, is_switch, switch)?;
+        let (dm_setting, dm) =
+            own.parse(&DM_POLICY, "is none of open, allowlist, pairing, disabled", parse_dm)?;
+        let groups = "is none of mention, reply, name, always, ambient, disabled";
+        let (group_setting, group) = own.parse(&GROUP_POLICY, groups, parse_group)?;
+        let (name_setting, name_anywhere) =
+            own.parse(&NAME_RULE, "is neither addressed nor anywhere", parse_name_rule)?;
+        let (_, parts) =
+            own.parse(&ANSWER_PARTS, "is none of auto, none and a number from 2", parse_parts)?;
+        let (_, answer_tokens) =
+            own.parse(&ANSWER_TOKENS, "is no number of tokens from 1", parse_tokens)?;
+        let (allow_bots_setting, allow_bots) = own.parse(&ALLOW_BOTS, is_switch, switch)?;
+        let (message_ttl_setting, message_ttl) = message_ttl(&own, source)?;
+        let (allow_from_setting, allow_from) = own.list(&ALLOW_FROM)?;
+        let (allowed_rooms_setting, allowed_rooms) = own.list(&ALLOWED_CHATS)?;
+        let (listen_rooms_setting, listen_rooms) = own.list(&LISTEN_CHATS)?;
+        let (only_users_setting, only_users) = own.list(&TARGET_USERS)?;
+        let people = |list: &[String]| People::parse(list.iter().map(String::as_str));
         let always_types = settings
             .list(&ALWAYS_RESPOND_CHANNELS)?
             .unwrap_or_default()
@@ -192,10 +175,10 @@ impl Policy {
             .iter()
             .any(|s| source.as_str().to_ascii_lowercase().contains(&s.to_ascii_lowercase()));
         Ok(Self {
-            auto_reply: own.switch(forms::AUTO_REPLY, true)?,
+            auto_reply,
             dm,
             dm_setting,
-            allow_from,
+            allow_from: people(&allow_from),
             allow_from_setting,
             group,
             group_setting,
@@ -203,19 +186,13 @@ impl Policy {
             name_setting,
             parts,
             answer_tokens,
-            allowed_rooms_setting: rooms
-                .as_ref()
-                .map_or_else(|| format!("{}_ALLOWED_CHATS", own.prefix), |(name, _)| name.clone()),
-            allowed_rooms: rooms.map(|(_, list)| list).filter(|list| !list.is_empty()),
-            listen_rooms_setting: format!("{}_LISTEN_CHATS", own.prefix),
-            listen_rooms: listen.map(|(_, list)| list).unwrap_or_default(),
-            only_users_setting: format!("{}_TARGET_USERS", own.prefix),
-            only_users: users
-                .map(|(_, list)| People::parse(list.iter().map(String::as_str)))
-                .filter(|people| !people.is_empty()),
-            allow_bots: parse_switch(&allow_bots).ok_or_else(|| {
-                own.invalid_setting(&allow_bots_setting, "is neither true nor false")
-            })?,
+            allowed_rooms: Some(allowed_rooms).filter(|list| !list.is_empty()),
+            allowed_rooms_setting,
+            listen_rooms,
+            listen_rooms_setting,
+            only_users: Some(people(&only_users)).filter(|people| !people.is_empty()),
+            only_users_setting,
+            allow_bots,
             allow_bots_setting,
             message_ttl,
             message_ttl_setting,
@@ -229,98 +206,21 @@ impl Policy {
     }
 }
 
-struct PlatformSettings<'a> {
-    settings: &'a Settings,
-    prefix: String,
-}
-
-impl PlatformSettings<'_> {
-    /// The strongest of `<SOURCE>_<suffix>` in order, else the general variable; with the name that
-    /// was used.
-    fn text(&self, suffixes: &[&str], general: &Variable) -> (String, String) {
-        let own = suffixes
-            .iter()
-            .map(|s| format!("{}_{s}", self.prefix))
-            .find_map(|name| self.settings.raw(&name).map(|s| (name.clone(), s.text())));
-        let (name, value) = own.unwrap_or_else(|| {
-            (general.name.to_owned(), self.settings.text(general).unwrap_or_default())
-        });
-        (name, value.trim().to_ascii_lowercase())
+/// The age at which a question expires. The general value holds on each platform.
+fn message_ttl(own: &PlatformSettings<'_>, source: &Source) -> Result<(String, Duration)> {
+    let is_set = own.own(&MESSAGE_TTL_MINUTES).is_some()
+        || own.settings.find(&MESSAGE_TTL_MINUTES).is_some();
+    if !is_set && source.as_str() == "x" {
+        return Ok((own.name(MESSAGE_TTL_MINUTES.name), Duration::from_secs(60 * TTL_ON_X)));
     }
-
-    /// The age at which a question expires. What is set for all platforms holds on each.
-    fn message_ttl(&self, source: &Source) -> Result<(String, Duration)> {
-        let (name, text) = self.text(forms::MESSAGE_TTL, &MESSAGE_TTL_MINUTES);
-        let is_set =
-            name != MESSAGE_TTL_MINUTES.name || self.settings.find(&MESSAGE_TTL_MINUTES).is_some();
-        if !is_set && source.as_str() == "x" {
-            let name = format!("{}_{}", self.prefix, forms::MESSAGE_TTL[0]);
-            return Ok((name, Duration::from_secs(60 * TTL_ON_X)));
-        }
-        let minutes: Option<u64> = text.parse().ok().filter(|minutes| *minutes > 0);
-        let minutes = minutes.ok_or_else(|| {
-            self.invalid_setting(&name, "is not a whole number of minutes, 1 or more")
-        })?;
-        Ok((name, Duration::from_secs(minutes.saturating_mul(60))))
-    }
-
-    /// People by the strongest of `<SOURCE>_<suffix>`, else by the general variable; with the name
-    /// that was used.
-    fn people(&self, suffixes: &[&str], general: &Variable) -> Result<(String, People)> {
-        let (name, list) = match self.list(suffixes)? {
-            Some(own) => own,
-            None => (general.name.to_owned(), self.settings.list(general)?.unwrap_or_default()),
-        };
-        Ok((name, People::parse(list.iter().map(String::as_str))))
-    }
-
-    fn list(&self, suffixes: &[&str]) -> Result<Option<(String, Vec<String>)>> {
-        for suffix in suffixes {
-            let name = format!("{}_{suffix}", self.prefix);
-            if let Some(setting) = self.settings.raw(&name) {
-                let text = setting.text();
-                let items = if text.trim().starts_with('[') {
-                    let values: Vec<serde_json::Value> = serde_json::from_str(&text)
-                        .map_err(|_| self.invalid_setting(&name, "is not a JSON list"))?;
-                    values
-                        .iter()
-                        .map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned))
-                        .collect()
-                } else {
-                    split(&text).map(str::to_owned).collect()
-                };
-                return Ok(Some((name, items)));
-            }
-        }
-        Ok(None)
-    }
-
-    fn switch(&self, suffix: &str, default: bool) -> Result<bool> {
-        let name = format!("{}_{suffix}", self.prefix);
-        match self.settings.raw(&name) {
-            None => Ok(default),
-            Some(setting) => parse_switch(&setting.text())
-                .ok_or_else(|| self.invalid_setting(&name, "is neither true nor false")),
-        }
-    }
-
-    fn invalid_setting(&self, name: &str, what: &str) -> Error {
-        let place =
-            self.settings.raw(name).map_or(String::from("default"), |s| s.origin.to_string());
-        Error::invalid(format!("{name} {what}")).with_code("GAL-CFG-VALUE").with("where", place)
-    }
+    let wrong = "is not a whole number of minutes, 1 or more";
+    let minutes = |text: &str| text.parse::<u64>().ok().filter(|minutes| *minutes > 0);
+    let (name, minutes) = own.parse(&MESSAGE_TTL_MINUTES, wrong, minutes)?;
+    Ok((name, Duration::from_secs(minutes.saturating_mul(60))))
 }
 
 fn split(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|s| !s.is_empty())
-}
-
-fn parse_switch(text: &str) -> Option<bool> {
-    match text.trim().to_ascii_lowercase().as_str() {
-        "true" | "1" | "yes" | "on" => Some(true),
-        "false" | "0" | "no" | "off" => Some(false),
-        _ => None,
-    }
 }
 
 fn parse_dm(text: &str) -> Option<DmPolicy> {
@@ -333,11 +233,27 @@ fn parse_dm(text: &str) -> Option<DmPolicy> {
     }
 }
 
+fn parse_name_rule(text: &str) -> Option<bool> {
+    match text {
+        "addressed" => Some(false),
+        "anywhere" => Some(true),
+        _ => None,
+    }
+}
+
+/// An empty text leaves the length to the models.
+fn parse_tokens(text: &str) -> Option<Option<u32>> {
+    match text {
+        "" => Some(None),
+        text => text.parse().ok().filter(|tokens| *tokens > 0).map(Some),
+    }
+}
+
 fn parse_parts(text: &str) -> Option<Parts> {
     match text {
         "auto" => Some(Parts::Auto),
         "none" => Some(Parts::Any),
-        // The last of them says that there is more.
+        // The last message says that there is more.
         most => most.parse().ok().filter(|most| *most >= 2).map(Parts::Most),
     }
 }

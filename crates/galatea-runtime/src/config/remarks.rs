@@ -7,7 +7,7 @@ use super::Policy;
 /// Code of a remark about an entry that matches no one.
 pub const GAL_LISTED: &str = "GAL-CFG-LISTED";
 
-/// Remarks about the lists of people of one platform, a sentence each. `is_id` says whether a
+/// Oddities in the lists of people of one platform, a sentence each. `is_id` says whether a
 /// person there can have an id.
 ///
 /// # Errors

@@ -1,11 +1,10 @@
-//! Answers and money that people, Rooms, Worlds and the agent may use.
+//! Limits of answers and money for people, Rooms, Worlds and the agent.
 
 mod variables;
 
-use galatea_core::{Error, Result, Settings, Source, Variable};
+use galatea_core::{Result, Settings, Source, Variable};
 
-use super::flow::Flow;
-pub(super) use variables::EACH;
+use super::{flow::Flow, platform::PlatformSettings};
 pub use variables::{
     BLOCK_PEOPLE, BLOCK_ROOMS, BLOCK_WORLDS, BUDGET_AGENT, BUDGET_PERSON, BUDGET_ROOM,
     BUDGET_STRANGER, COMMANDS_SHARE, LIMIT_AGENT, LIMIT_NOTICE, LIMIT_PERSON, LIMIT_ROOM,
@@ -15,7 +14,7 @@ pub use variables::{
 /// Read here, declared by the standard plugin, whose rights it is about.
 const OWNERS: Variable = Variable::new("AGENT_OWNERS", "Whose agent it is.");
 
-/// Rate; none is without limit.
+/// A rate: none is without limit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rate {
     /// A minute, with what may come at once.
@@ -26,7 +25,7 @@ pub struct Rate {
     pub(crate) setting: String,
 }
 
-/// Amount; none is without limit.
+/// A cap: none is without limit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cap {
     /// Millionths of a US dollar a day.
@@ -68,7 +67,7 @@ pub struct Spending {
     pub(crate) waiting: Option<usize>,
     /// The setting that says so.
     pub(crate) waiting_setting: String,
-    /// Sentences for people; none for the built-in sentences, empty for nothing.
+    /// The notice for people; none for the built-in sentences, empty for nothing.
     pub(crate) notice: Option<String>,
     /// Ids on this platform.
     pub(crate) owners: Vec<String>,
@@ -85,7 +84,7 @@ impl Spending {
     /// # Errors
     /// `Invalid` naming the variable and its place.
     pub fn from_settings(settings: &Settings, source: &Source) -> Result<Self> {
-        let read = Read { settings, prefix: source.as_str().to_ascii_uppercase() };
+        let read = PlatformSettings::new(settings, source);
         let (switch, text) = read.text(&LIMITS);
         let (on, everywhere) = match text.to_ascii_lowercase().as_str() {
             "public" => (true, false),
@@ -93,8 +92,8 @@ impl Spending {
             "off" | "false" | "no" | "0" => (false, false),
             _ => return Err(read.invalid_setting(&switch, "is none of public, on, off")),
         };
-        let (strangers_setting, strangers) = read.share(&STRANGERS_SHARE)?;
-        let (commands_setting, commands) = read.share(&COMMANDS_SHARE)?;
+        let (strangers_setting, strangers) = share(&read, &STRANGERS_SHARE)?;
+        let (commands_setting, commands) = share(&read, &COMMANDS_SHARE)?;
         let (waiting_setting, waiting) = read.text(&LIMIT_WAITING);
         let waiting = match waiting.as_str() {
             "none" => None,
@@ -109,15 +108,15 @@ impl Spending {
         let owners = owners(settings)?
             .into_iter()
             .filter(|(at, _)| source.as_str().eq_ignore_ascii_case(at.as_str()));
-        let (people_setting, blocked_people) = read.list(&BLOCK_PEOPLE)?;
-        let (rooms_setting, blocked_rooms) = read.list(&BLOCK_ROOMS)?;
-        let (worlds_setting, blocked_worlds) = read.list(&BLOCK_WORLDS)?;
+        let (people_setting, blocked_people) = read.both_lists(&BLOCK_PEOPLE)?;
+        let (rooms_setting, blocked_rooms) = read.both_lists(&BLOCK_ROOMS)?;
+        let (worlds_setting, blocked_worlds) = read.both_lists(&BLOCK_WORLDS)?;
         Ok(Self {
             on,
             everywhere,
-            person: read.rate(&LIMIT_PERSON)?,
-            room: read.rate(&LIMIT_ROOM)?,
-            world: read.rate(&LIMIT_WORLD)?,
+            person: rate_of(&read, &LIMIT_PERSON)?,
+            room: rate_of(&read, &LIMIT_ROOM)?,
+            world: rate_of(&read, &LIMIT_WORLD)?,
             agent: rate(&settings.text(&LIMIT_AGENT).unwrap_or_default(), LIMIT_AGENT.name)
                 .map_err(|what| settings.invalid_setting(&LIMIT_AGENT, &what))?,
             platform: read
@@ -126,9 +125,9 @@ impl Spending {
                     rate(&text, &name).map_err(|what| read.invalid_setting(&name, &what))
                 })
                 .transpose()?,
-            stranger_cap: read.cap(&BUDGET_STRANGER)?,
-            person_cap: read.cap(&BUDGET_PERSON)?,
-            room_cap: read.cap(&BUDGET_ROOM)?,
+            stranger_cap: cap_of(&read, &BUDGET_STRANGER)?,
+            person_cap: cap_of(&read, &BUDGET_PERSON)?,
+            room_cap: cap_of(&read, &BUDGET_ROOM)?,
             agent_cap: cap(
                 &settings.text(&BUDGET_AGENT).unwrap_or_default(),
                 BUDGET_AGENT.name,
@@ -181,7 +180,7 @@ impl Spending {
     }
 }
 
-/// Owner of the agent: platform and id there.
+/// The agent's owners: platform and id there.
 ///
 /// # Errors
 /// `Invalid` for a list that cannot be read.
@@ -195,72 +194,27 @@ pub(crate) fn owners(settings: &Settings) -> Result<Vec<(Source, String)>> {
     Ok(listed.iter().filter_map(owner).collect())
 }
 
-struct Read<'a> {
-    settings: &'a Settings,
-    prefix: String,
+/// Per cent, with the name of the setting.
+fn share(read: &PlatformSettings<'_>, policy: &Variable) -> Result<(String, u64)> {
+    read.parse(policy, "is not a number from 0 to 100", |text| {
+        text.trim_end_matches('%').trim().parse().ok().filter(|n| *n <= 100)
+    })
 }
 
-impl Read<'_> {
-    /// The platform's own value with its name.
-    fn own(&self, general: &Variable) -> Option<(String, String)> {
-        let name = format!("{}_{}", self.prefix, general.name);
-        self.settings.raw(&name).map(|setting| (name, setting.text().trim().to_owned()))
-    }
+fn rate_of(read: &PlatformSettings<'_>, policy: &Variable) -> Result<Rate> {
+    let (name, text) = read.text(policy);
+    rate(&text, &name).map_err(|what| read.invalid_setting(&name, &what))
+}
 
-    fn text(&self, general: &Variable) -> (String, String) {
-        self.own(general).unwrap_or_else(|| {
-            (
-                general.name.to_owned(),
-                self.settings.text(general).unwrap_or_default().trim().to_owned(),
-            )
-        })
-    }
-
-    /// Both hold: who is blocked everywhere is blocked here.
-    fn list(&self, general: &Variable) -> Result<(String, Vec<String>)> {
-        let mut all = self.settings.list(general)?.unwrap_or_default();
-        let Some((name, text)) = self.own(general) else {
-            return Ok((general.name.to_owned(), all));
-        };
-        let own = Settings::from_pairs([(general.name, text)]);
-        all.extend(
-            own.list(general)
-                .map_err(|_| self.invalid_setting(&name, "is not a list"))?
-                .unwrap_or_default(),
-        );
-        Ok((name, all))
-    }
-
-    /// Per cent, with the name of the setting.
-    fn share(&self, general: &Variable) -> Result<(String, u64)> {
-        let (name, text) = self.text(general);
-        let share = text.trim_end_matches('%').trim().parse().ok().filter(|n| *n <= 100);
-        let share =
-            share.ok_or_else(|| self.invalid_setting(&name, "is not a number from 0 to 100"))?;
-        Ok((name, share))
-    }
-
-    fn rate(&self, general: &Variable) -> Result<Rate> {
-        let (name, text) = self.text(general);
-        rate(&text, &name).map_err(|what| self.invalid_setting(&name, &what))
-    }
-
-    fn cap(&self, general: &Variable) -> Result<Cap> {
-        let read = |text: &str, name: &str, unset: &Cap| {
-            cap(text, name, unset).map_err(|what| self.invalid_setting(name, &what))
-        };
-        let text = self.settings.text(general).unwrap_or_default();
-        let everywhere = read(&text, general.name, &unset(general))?;
-        match self.own(general) {
-            Some((name, text)) => read(&text, &name, &everywhere),
-            None => Ok(everywhere),
-        }
-    }
-
-    fn invalid_setting(&self, name: &str, what: &str) -> Error {
-        let place =
-            self.settings.raw(name).map_or(String::from("default"), |s| s.origin.to_string());
-        Error::invalid(format!("{name} {what}")).with_code("GAL-CFG-VALUE").with("where", place)
+fn cap_of(read: &PlatformSettings<'_>, policy: &Variable) -> Result<Cap> {
+    let parse = |text: &str, name: &str, unset: &Cap| {
+        cap(text, name, unset).map_err(|what| read.invalid_setting(name, &what))
+    };
+    let text = read.settings.text(policy).unwrap_or_default();
+    let everywhere = parse(&text, policy.name, &unset(policy))?;
+    match read.own(policy) {
+        Some((name, text)) => parse(&text, &name, &everywhere),
+        None => Ok(everywhere),
     }
 }
 

@@ -9,10 +9,7 @@ use galatea_core::{
     Decision, Hint, Result, RoomId, kill_point,
     store::{InFlightRows, InboxItem, InboxState},
 };
-use std::{
-    sync::{Arc, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use super::state::{IN_MEMORY, Inbox};
 use crate::{
@@ -230,7 +227,7 @@ impl Inbox {
     /// between is either in flight or still to be read.
     fn besides(&self) -> InFlightRows {
         let rooms = self.lanes.spilled();
-        let _both = self.claiming.lock().unwrap_or_else(PoisonError::into_inner);
+        let _both = self.claiming.lock();
         InFlightRows { messages: self.in_flight.snapshot(), rooms }
     }
 

@@ -2,8 +2,9 @@
 
 use dashmap::DashMap;
 use galatea_core::{AgentId, Clock, MemoryId, RoomId, Store, store::InboxEntry};
+use parking_lot::Mutex;
 use std::{
-    sync::{Arc, Mutex, Weak},
+    sync::{Arc, Weak},
     time::Duration,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};

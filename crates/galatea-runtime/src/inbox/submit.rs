@@ -5,7 +5,6 @@ use galatea_core::{
     Hint, MemoryId, Result, RoomId, Source,
     store::{InboxEntry, InboxItem, InboxState},
 };
-use std::sync::PoisonError;
 
 use super::state::Inbox;
 use crate::{
@@ -75,7 +74,7 @@ impl Inbox {
     /// Claims a message and puts it into its lane, unless it is in flight: a connector and a
     /// reconcile may both hand it over.
     pub(super) fn push(&self, message: Waiting) {
-        let _both = self.claiming.lock().unwrap_or_else(PoisonError::into_inner);
+        let _both = self.claiming.lock();
         if let Some(in_flight) = self.in_flight.begin(message.entry.memory.id) {
             self.requeue(Claimed { message, in_flight });
         }

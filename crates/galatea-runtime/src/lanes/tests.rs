@@ -74,8 +74,8 @@ async fn what_spills_while_the_store_is_read_is_read_next_time() {
                 match lane.take() {
                     Taken::Item(item) => tx.send(item).unwrap(),
                     Taken::ReadBack => {
-                        let read = *count.lock().unwrap();
-                        *count.lock().unwrap() += 1;
+                        let read = *count.lock();
+                        *count.lock() += 1;
                         // Stored after the read, pushed before the read is put back.
                         if read == 0 {
                             assert_eq!(lanes.get().unwrap().push(1, 7), Pushed::Spilled);

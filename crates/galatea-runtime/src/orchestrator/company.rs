@@ -2,10 +2,8 @@
 //! send.
 
 use galatea_core::{Account, AgentId, ConnectorInfo, KnownAccount, Source, store::Partition};
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use parking_lot::{Mutex, MutexGuard};
+use std::collections::BTreeMap;
 
 use super::spec::Encoders;
 
@@ -28,7 +26,7 @@ impl Company {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<(Source, Account), Known>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 
     /// Whether this was read of an account before.

@@ -2,10 +2,7 @@
 //! several share.
 
 use galatea_core::{AgentId, Error, ErrorKind, Event, Result};
-use std::{
-    sync::{Arc, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -251,7 +248,7 @@ impl Orchestrator {
     pub fn start(self: &Arc<Self>) -> Result<()> {
         let ids: Vec<AgentId> = self.lock().keys().copied().collect();
         ids.into_iter().try_for_each(|id| self.start_agent(id))?;
-        let mut keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut keeper = self.keeper.lock();
         if let Some(cluster) = self.options.cluster.clone().filter(|_| keeper.is_none()) {
             let (stop, weak) = (CancellationToken::new(), Arc::downgrade(self));
             let running = move || weak.upgrade().map(|all| all.started()).unwrap_or_default();
@@ -279,7 +276,7 @@ impl Orchestrator {
         let ids: Vec<AgentId> = self.lock().keys().copied().collect();
         let ended =
             futures::future::join_all(ids.into_iter().map(|id| self.stop_agent(id, within))).await;
-        let keeping = self.keeper.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let keeping = self.keeper.lock().take();
         if let Some(Keeping { stop, task, .. }) = keeping {
             stop.cancel();
             let _ = tokio::time::timeout(LAST, task).await;

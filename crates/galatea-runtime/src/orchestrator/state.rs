@@ -1,10 +1,8 @@
 //! The orchestrator: its agents, each with how far its start or stop has come.
 
 use galatea_core::{AgentId, ConnectorInfo, Error, Result, store::ProcessRole};
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use parking_lot::{Mutex, MutexGuard};
+use std::{collections::BTreeMap, sync::Arc};
 use tokio::sync::{Notify, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
@@ -104,13 +102,13 @@ impl Orchestrator {
 
     /// Wakes the keeper of leases: this process has something to release or to announce.
     pub(super) fn nudge(&self) {
-        if let Some(keeping) = &*self.keeper.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(keeping) = &*self.keeper.lock() {
             keeping.nudge.notify_one();
         }
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, BTreeMap<AgentId, Entry>> {
-        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
+        self.agents.lock()
     }
 }
 

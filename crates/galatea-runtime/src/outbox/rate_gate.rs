@@ -11,14 +11,12 @@ use galatea_core::{
 };
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use moka::sync::Cache;
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use std::{
     hash::Hash,
     num::NonZeroU32,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
@@ -171,7 +169,7 @@ impl RateGate {
 
     /// True if a World has to wait: only then a call's World matters.
     pub(crate) fn is_world_waiting(&self, now: Timestamp) -> bool {
-        self.worlds_wait.lock().unwrap_or_else(PoisonError::into_inner).left(now).is_some()
+        self.worlds_wait.lock().left(now).is_some()
     }
 
     /// Remembers what the platform said. A limit of an unknown World binds the Room.
@@ -201,7 +199,7 @@ impl RateGate {
             }
             (Reach::World, Some(world)) => {
                 // Held meanwhile: Rooms of a World learn side by side.
-                let mut longest = self.worlds_wait.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut longest = self.worlds_wait.lock();
                 extend(&self.worlds, world, priority, until, now);
                 *longest = if longest.left(now).is_some() { until.later(*longest) } else { until };
             }
@@ -213,11 +211,11 @@ impl RateGate {
 
     /// Remaining wait of some answers; none when none has to.
     pub(crate) fn longest_wait(&self, now: Timestamp) -> Option<Duration> {
-        self.answers_wait.lock().unwrap_or_else(PoisonError::into_inner).left(now)
+        self.answers_wait.lock().left(now)
     }
 
     fn lengthen(&self, until: Deadline, now: Timestamp) {
-        let mut longest = self.answers_wait.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut longest = self.answers_wait.lock();
         *longest = if longest.left(now).is_some() { until.later(*longest) } else { until };
     }
 
@@ -250,7 +248,7 @@ impl RateGate {
     }
 
     fn lock(&self) -> MutexGuard<'_, Pauses> {
-        self.account.lock().unwrap_or_else(PoisonError::into_inner)
+        self.account.lock()
     }
 }
 

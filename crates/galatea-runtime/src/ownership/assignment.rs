@@ -5,10 +5,8 @@ use galatea_core::{
     Account, Hints, RoomId, Source,
     store::{ROOM_PARTITIONS, room_partition},
 };
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, PoisonError, RwLock},
-};
+use parking_lot::RwLock;
+use std::{collections::BTreeSet, sync::Arc};
 use tokio::sync::watch;
 
 use super::LeaseGuard;
@@ -57,19 +55,19 @@ impl Ownership {
 
     /// True if processes take turns with this platform.
     pub(crate) fn is_leased(&self, source: &Source) -> bool {
-        self.leased.read().unwrap_or_else(PoisonError::into_inner).contains(source)
+        self.leased.read().contains(source)
     }
 
     /// Processes take turns with this platform too: one of them has an account there.
     pub(crate) fn lease_also(&self, source: &Source) {
         if !self.is_leased(source) {
-            self.leased.write().unwrap_or_else(PoisonError::into_inner).insert(source.clone());
+            self.leased.write().insert(source.clone());
         }
     }
 
     /// The platforms that processes take turns with.
     pub(crate) fn leased(&self) -> Vec<Source> {
-        self.leased.read().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.leased.read().iter().cloned().collect()
     }
 
     /// True if other processes share this agent's work.
@@ -115,7 +113,7 @@ impl Ownership {
         if !self.is_leased(source) {
             return Assignment::Exclusive;
         }
-        let rooms = self.rooms.read().unwrap_or_else(PoisonError::into_inner);
+        let rooms = self.rooms.read();
         match rooms
             .get(usize::from(room_partition(room)))
             .and_then(Option::as_ref)
@@ -137,22 +135,11 @@ impl Ownership {
 
     /// Every partition this process holds.
     pub(crate) fn partitions(&self) -> Vec<Arc<RoomPartition>> {
-        self.rooms
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-            .flatten()
-            .cloned()
-            .collect()
+        self.rooms.read().iter().flatten().cloned().collect()
     }
 
     pub(super) fn take_partition(&self, partition: Arc<RoomPartition>) {
-        if let Some(place) = self
-            .rooms
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get_mut(usize::from(partition.number))
-        {
+        if let Some(place) = self.rooms.write().get_mut(usize::from(partition.number)) {
             *place = Some(partition);
         }
     }
@@ -162,7 +149,7 @@ impl Ownership {
         &self,
         mut gone: impl FnMut(&RoomPartition) -> bool,
     ) -> Vec<Arc<RoomPartition>> {
-        let mut rooms = self.rooms.write().unwrap_or_else(PoisonError::into_inner);
+        let mut rooms = self.rooms.write();
         rooms.iter_mut().filter_map(|place| place.take_if(|partition| gone(partition))).collect()
     }
 

@@ -5,9 +5,10 @@ use galatea_core::{
     MemberId, SendPermit,
     store::{Fence, Lease},
 };
+use parking_lot::Mutex;
 use std::{
     future::poll_fn,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Weak},
     task::Poll,
     time::Duration,
 };
@@ -29,11 +30,11 @@ impl LeaseTerm {
     }
     /// Lasts for `ttl` from `asked`.
     pub(super) fn extend(&self, asked: Duration, ttl: Duration) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = asked.saturating_add(ttl);
+        *self.0.lock() = asked.saturating_add(ttl);
     }
     /// Time left; none when it is over.
     pub(super) fn left(&self) -> Option<Duration> {
-        let until = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = *self.0.lock();
         until.checked_sub(steady()).filter(|left| !left.is_zero())
     }
 }

@@ -18,8 +18,9 @@ use galatea_core::{
     Error, Hints, MemberId, NoHints, Result, Skew, Store,
     store::{About, Membership, ProcessRole},
 };
+use parking_lot::Mutex;
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -59,12 +60,12 @@ pub struct Beats(Arc<Mutex<Option<Instant>>>);
 
 impl Beats {
     fn note(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        *self.0.lock() = Some(Instant::now());
     }
 
     /// The time since then; none before the first.
     pub fn silence(&self) -> Option<Duration> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).map(|at| at.elapsed())
+        self.0.lock().map(|at| at.elapsed())
     }
 }
 

@@ -6,7 +6,7 @@ use galatea_core::model::Finish;
 use super::{
     quoted::{is_in_code, is_quoted},
     tag::{Tag, tag_at},
-    types::Repairs,
+    types::{AnswerForm, REASONING, Repairs},
 };
 
 /// Tags of reasoning. `<reasoning>` is not among them: behind the beginning of an answer it is an
@@ -28,8 +28,13 @@ pub(super) struct Said {
 
 /// Takes reasoning out of words. Tags that are only spoken of stay: in code, in quotes, or with
 /// nothing to think between them.
-pub(super) fn take_out(body: &str, finish: Finish, repairs: &mut Repairs) -> Said {
-    let tags = tags(body);
+pub(super) fn take_out(
+    body: &str,
+    finish: Finish,
+    form: AnswerForm,
+    repairs: &mut Repairs,
+) -> Said {
+    let tags = tags(body, form);
     let mut text = String::new();
     let mut thoughts: Vec<&str> = Vec::new();
     let mut copied = 0;
@@ -37,20 +42,26 @@ pub(super) fn take_out(body: &str, finish: Finish, repairs: &mut Repairs) -> Sai
         if tag.closing || *at < copied {
             continue;
         }
-        let Some((end, next)) = block(body, &tags[place..], finish) else { continue };
+        let Some((end, next)) = block(body, &tags[place..], finish, form) else { continue };
         text.push_str(&body[copied..*at]);
         thoughts.push(body[at + tag.len..end].trim());
         let joins = text.ends_with(' ') && body[next..].starts_with(' ');
         copied = next + usize::from(joins);
-        repairs.note("reasoning inside the text taken out");
+        repairs.note(REASONING);
     }
     text.push_str(&body[copied..]);
     Said { text, thought: Some(thoughts.join("\n\n")).filter(|thought| !thought.is_empty()) }
 }
 
-/// Where the reasoning that the first of these tags opens ends, and where the words go on; none if
+/// The places where the reasoning of the first of these tags ends and where the words go on; none if
 /// the tag is only spoken of.
-fn block(body: &str, tags: &[(usize, Tag<'_>)], finish: Finish) -> Option<(usize, usize)> {
+fn block(
+    body: &str,
+    tags: &[(usize, Tag<'_>)],
+    finish: Finish,
+    form: AnswerForm,
+) -> Option<(usize, usize)> {
+    let asks_for_plan = form == AnswerForm::Envelope;
     let ((at, tag), behind) = tags.split_first()?;
     let (before, inner) = (&body[..*at], at + tag.len);
     let closes = |(_, other): &&(usize, Tag<'_>)| other.closing && other.is(tag.name);
@@ -58,7 +69,8 @@ fn block(body: &str, tags: &[(usize, Tag<'_>)], finish: Finish) -> Option<(usize
     if !line.trim().is_empty() {
         let (end, close) = behind.first().filter(closes)?;
         let thought = &body[inner..*end];
-        let is_block = is_sentence(thought) && !is_spoken_of(thought) && !is_quoted(before);
+        let is_block =
+            (asks_for_plan || is_sentence(thought) && !is_spoken_of(thought)) && !is_quoted(before);
         return is_block.then_some((*end, end + close.len));
     }
     if is_in_code(before) {
@@ -70,15 +82,21 @@ fn block(body: &str, tags: &[(usize, Tag<'_>)], finish: Finish) -> Option<(usize
             thinks.then_some((*end, end + close.len))
         }
         // A model that was stopped was still thinking.
-        None => (finish != Finish::Stop).then_some((body.len(), body.len())),
+        None => (asks_for_plan || finish != Finish::Stop).then_some((body.len(), body.len())),
     }
 }
 
-/// Tags of reasoning in words; none in JSON and XML, which are said as they are.
-fn tags(body: &str) -> Vec<(usize, Tag<'_>)> {
-    let ours = |tag: &Tag<'_>| NAMES.iter().any(|name| tag.is(name));
+/// Tags of reasoning in words; none in JSON and XML, which are said as they are where the prompt did
+/// not ask for a plan.
+fn tags(body: &str, form: AnswerForm) -> Vec<(usize, Tag<'_>)> {
+    let ours = |tag: &Tag<'_>| {
+        NAMES.iter().any(|name| tag.is(name)) || form == AnswerForm::Envelope && tag.is("reasoning")
+    };
     let start = body.trim_start();
-    if start.starts_with(['{', '[', '<']) && !tag_at(start).as_ref().is_some_and(ours) {
+    if form != AnswerForm::Envelope
+        && start.starts_with(['{', '[', '<'])
+        && !tag_at(start).as_ref().is_some_and(ours)
+    {
         return Vec::new();
     }
     let tags =
@@ -86,7 +104,7 @@ fn tags(body: &str) -> Vec<(usize, Tag<'_>)> {
     tags.filter(|(_, tag)| ours(tag)).take(MAX_TAGS).collect()
 }
 
-/// Whether tags stand between the words like words: "put <think> in front and </think> behind". Models
+/// True if tags stand between the words like words: "put <think> in front and </think> behind". Models
 /// write one of them at least beside what they think.
 fn is_spoken_of(between: &str) -> bool {
     between.starts_with([' ', ':', ',', ';', '.', ')']) && between.ends_with(' ')

@@ -72,6 +72,19 @@ pub(super) fn of_value(value: &Value) -> Vec<Call> {
     at_depth(value, 0)
 }
 
+/// True if objects have no other keys than calls have.
+pub(super) fn is_only_calls(value: &Value) -> bool {
+    let is_key = |key: &String| {
+        let mut all = NAMES.iter().chain(&ARGUMENTS).chain(&AROUND).chain(&["type", "id"]);
+        all.any(|known| key.eq_ignore_ascii_case(known))
+    };
+    match value {
+        Value::Array(list) => list.iter().all(is_only_calls),
+        Value::Object(map) => map.keys().all(is_key),
+        _ => false,
+    }
+}
+
 fn at_depth(value: &Value, depth: usize) -> Vec<Call> {
     if depth > MAX_DEPTH {
         return Vec::new();

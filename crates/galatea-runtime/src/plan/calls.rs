@@ -11,27 +11,11 @@ use super::{
 };
 
 /// Elements that hold calls.
-const ELEMENTS: [&str; 16] = [
-    "tool_call",
-    "tool_calls",
-    "toolcall",
-    "toolcalls",
-    "function_call",
-    "function_calls",
-    "functioncall",
-    "functioncalls",
-    "tool_use",
-    "execute_tool",
-    "tool_code",
-    "use_tool",
-    "call_tool",
-    "tool_request",
-    "function-call",
-    "tool-call",
-];
+const ELEMENTS: &str = "tool_call tool_calls toolcall toolcalls function_call function_calls functioncall \
+    functioncalls tool_use execute_tool tool_code use_tool call_tool tool_request \
+    function-call tool-call";
 /// Elements that hold calls in some answers, and are words in others.
-const PERHAPS: [&str; 7] =
-    ["tools", "tool", "function", "functions", "invoke", "call", "action_call"];
+const PERHAPS: &str = "tools tool function functions invoke call action_call";
 /// Marks in brackets, each with its end.
 const BRACKETS: [(&str, &str); 9] = [
     ("[TOOL_CALLS]", "[/TOOL_CALLS]"),
@@ -45,16 +29,8 @@ const BRACKETS: [(&str, &str); 9] = [
     ("✿FUNCTION✿", "✿RESULT✿"),
 ];
 /// Labels of code blocks that hold calls.
-const LABELS: [&str; 8] = [
-    "tool_code",
-    "tool_call",
-    "tool_calls",
-    "tool",
-    "function_call",
-    "tool_use",
-    "json_tool",
-    "toolcall",
-];
+const LABELS: &str =
+    "tool_code tool_call tool_calls tool function_call tool_use json_tool toolcall";
 /// DeepSeek's own name in its marks.
 const OWN: [&str; 2] = ["｜DSML｜", "|DSML|"];
 /// Marks that are looked at.
@@ -67,7 +43,7 @@ pub(super) struct Marked {
     pub(super) calls: Vec<ToolCall>,
 }
 
-/// Where calls begin: the place and length of the mark, where they end, and where the words go on.
+/// The extent of calls: the place and length of the mark, their end, and where the words go on.
 struct Region {
     at: usize,
     from: usize,
@@ -156,8 +132,8 @@ fn element(body: &str, start: usize) -> Option<Region> {
     }
     let tag = tag_at(rest).filter(|tag| !tag.closing && !tag.empty)?;
     let name = tag.name.rsplit(':').next().unwrap_or(tag.name).to_ascii_lowercase();
-    let is_call = ELEMENTS.contains(&name.as_str());
-    let perhaps = PERHAPS.contains(&name.as_str());
+    let is_call = ELEMENTS.split(' ').any(|known| known == name);
+    let perhaps = PERHAPS.split(' ').any(|known| known == name);
     if !is_call && !perhaps {
         return None;
     }
@@ -211,7 +187,7 @@ fn block(body: &str, start: usize) -> Option<Region> {
     let label =
         inner.bytes().take(24).take_while(|b| b.is_ascii_alphanumeric() || *b == b'_').count();
     let label = inner[..label].to_ascii_lowercase();
-    if !LABELS.contains(&label.as_str()) {
+    if !LABELS.split(' ').any(|known| known == label) {
         return None;
     }
     let from = start + 3 + label.len();
@@ -252,7 +228,7 @@ fn without_closing(text: &str) -> &str {
     let mut text = text.trim();
     loop {
         let before = text;
-        for name in ELEMENTS.iter().chain(&["tools", "function", "functions", "invoke"]) {
+        for name in ELEMENTS.split(' ').chain(["tools", "function", "functions", "invoke"]) {
             let end = format!("</{name}>");
             text = text.strip_suffix(end.as_str()).unwrap_or(text).trim_end();
             text = text.strip_prefix(end.as_str()).unwrap_or(text).trim_start();

@@ -1,4 +1,4 @@
-//! What JSON and XML have in common: thought, text, actions, providers and arguments, under the
+//! Parts that JSON and XML have in common: thought, text, actions, providers and arguments, under the
 //! names models use for them.
 
 use serde_json::{Map, Value};
@@ -6,38 +6,15 @@ use serde_json::{Map, Value};
 use super::{
     json,
     names::{self, Names},
-    tree::Node,
     types::{MAX_ACTIONS, MAX_PROVIDERS, PlannedAction},
 };
 
-/// Keys of a plan.
-pub(super) const KEYS: [&str; 20] = [
-    "thought",
-    "thoughts",
-    "thinking",
-    "reasoning",
-    "text",
-    "message",
-    "response",
-    "reply",
-    "answer",
-    "content",
-    "actions",
-    "action",
-    "providers",
-    "params",
-    "parameters",
-    "name",
-    "tool",
-    "function",
-    "simple",
-    "plan",
-];
 const THOUGHT: [&str; 4] = ["thought", "thoughts", "thinking", "reasoning"];
 const TEXT: [&str; 6] = ["text", "message", "response", "reply", "answer", "content"];
 const PARAMS: [&str; 5] = ["params", "parameters", "arguments", "args", "input"];
 const NAME: [&str; 5] = ["name", "action", "tool", "function", "type"];
 const WRAPPER: [&str; 6] = ["response", "plan", "answer", "output", "result", "function"];
+const BESIDE: &str = "actions action providers params parameters name tool function simple plan";
 /// Objects around the plan that are opened.
 const MAX_WRAPPERS: usize = 4;
 
@@ -57,7 +34,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// Whether anything in it decides or says something.
+    /// True if anything in it decides or says something.
     pub(super) fn is_plan(&self, names: &Names<'_>) -> bool {
         self.text.is_some()
             || self.thought.is_some()
@@ -110,18 +87,23 @@ impl Draft {
     }
 }
 
-/// How many of a plan's keys an object has.
-pub(super) fn plan_keys(map: &Map<String, Value>) -> usize {
-    map.keys().filter(|key| KEYS.iter().any(|k| key.eq_ignore_ascii_case(k))).count()
+/// The keys of a plan.
+pub(super) fn keys() -> impl Iterator<Item = &'static str> {
+    THOUGHT.into_iter().chain(TEXT).chain(BESIDE.split(' '))
 }
 
-/// Whether an object is a plan rather than arguments of something.
+/// Number of a plan's keys that an object has.
+pub(super) fn plan_keys(map: &Map<String, Value>) -> usize {
+    map.keys().filter(|key| keys().any(|known| key.eq_ignore_ascii_case(known))).count()
+}
+
+/// True if an object is a plan rather than arguments of something.
 pub(super) fn looks_like_plan(map: &Map<String, Value>) -> bool {
     get(map, &["text"]).is_some_and(Value::is_string)
         || get(map, &["actions", "providers"]).is_some()
 }
 
-/// Whether what comes last says something or names providers, so that the actions before it are
+/// True if what comes last says something or names providers, so that the actions before it are
 /// whole.
 pub(super) fn ends_in_words(value: &Value) -> bool {
     let is = |key: &str, among: &[&str]| among.iter().any(|k| key.eq_ignore_ascii_case(k));
@@ -250,30 +232,34 @@ fn listed(text: &str) -> impl Iterator<Item = &str> {
 
 /// Adds the actions of an XML element: a list in words, `<action>` elements, or elements named like
 /// actions.
-pub(super) fn add_actions(draft: &mut Draft, node: Node) {
-    let children = match node {
-        Node::Leaf(text) => match json::whole(&text) {
+pub(super) fn add_actions(draft: &mut Draft, content: Value) {
+    let children = match content {
+        Value::Object(children) => children,
+        Value::String(text) => match json::whole(&text) {
             Some(Value::Array(list)) => {
                 return list.iter().take(MAX_ACTIONS).for_each(|item| add_action(draft, item));
             }
             Some(value @ Value::Object(_)) => return add_action(draft, &value),
             _ => return add_listed(draft, &text),
         },
-        Node::Branch(children) => children,
+        _ => return,
     };
     for (name, child) in children {
-        let value = child.into_value();
-        if NAME.iter().any(|n| name.eq_ignore_ascii_case(n)) || name.eq_ignore_ascii_case("item") {
-            add_action(draft, &parsed_if_json(value));
-        } else if PARAMS.iter().any(|p| name.eq_ignore_ascii_case(p)) {
-            // `<action><name>X</name><params>…</params></action>` whose outer element is the list
-            // itself.
-            if let Some((_, params)) = draft.actions.last_mut().filter(|(_, p)| p.is_null()) {
-                *params = parsed_if_json(value);
+        let is = |keys: &[&str]| keys.iter().any(|key| name.eq_ignore_ascii_case(key));
+        let values = if let Value::Array(list) = child { list } else { vec![child] };
+        for value in values {
+            if is(&NAME) || is(&["item"]) {
+                add_action(draft, &parsed_if_json(value));
+            } else if is(&PARAMS) {
+                // `<action><name>X</name><params>…</params></action>` whose outer element is the
+                // list itself.
+                if let Some((_, params)) = draft.actions.iter_mut().find(|(_, p)| p.is_null()) {
+                    *params = parsed_if_json(value);
+                }
+            } else if draft.actions.len() < MAX_ACTIONS {
+                let params = if value.is_object() { value } else { Value::Null };
+                draft.actions.push((name.clone(), params));
             }
-        } else if draft.actions.len() < MAX_ACTIONS {
-            let params = if value.is_object() { value } else { Value::Null };
-            draft.actions.push((name, params));
         }
     }
 }

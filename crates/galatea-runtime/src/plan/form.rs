@@ -5,30 +5,12 @@
 use super::{quoted::is_in_code, talk::Talk, types::Repairs};
 
 /// Heads that prompts of this program have or had.
-const HEADS: [&str; 21] = [
-    "[notes]",
-    "[note]",
-    "[context]",
-    "[facts]",
-    "[memories]",
-    "[summary]",
-    "# related earlier messages",
-    "# what else is known",
-    "# others here",
-    "# people in this room",
-    "# conversation",
-    "# to answer now",
-    "# how to answer",
-    "# earlier in this conversation",
-    "# what you did here lately",
-    "# what you have just done",
-    "# what can be looked up",
-    "# open decisions",
-    "# possible actions",
-    "# from your documents",
-    "(the conversation so far.)",
-];
-/// The same with a name in them.
+const HEADS: &str = "[notes]|[note]|[context]|[facts]|[memories]|[summary]|# related earlier messages|\
+    # what else is known|# others here|# people in this room|# conversation|# to answer now|\
+    # how to answer|# earlier in this conversation|# what you did here lately|\
+    # what you have just done|# what can be looked up|# open decisions|# possible actions|\
+    # from your documents|(the conversation so far.)";
+/// Heads with a name in them.
 const NAMED_HEADS: [&str; 3] = ["# what is known about ", "# whom ", "# notes about "];
 /// Lines of ours that carry no words of an answer.
 const LINES: [&str; 4] = [
@@ -38,20 +20,8 @@ const LINES: [&str; 4] = [
     "[…]",
 ];
 /// Words in front of an answer that name what it is, not what it says.
-const LABELS: [&str; 12] = [
-    "REPLY",
-    "RESPOND",
-    "RESPONSE",
-    "ANSWER",
-    "MESSAGE",
-    "TEXT",
-    "OUTPUT",
-    "Assistant",
-    "ASSISTANT",
-    "assistant",
-    "AI",
-    "Bot",
-];
+const LABELS: &str =
+    "REPLY|RESPOND|RESPONSE|ANSWER|MESSAGE|TEXT|OUTPUT|Assistant|ASSISTANT|assistant|AI|Bot";
 /// Heads of a format for instructions (Alpaca and its relatives).
 const RESPONSES: [&str; 6] =
     ["### response:", "### assistant:", "### output:", "### ai:", "### bot:", "### answer:"];
@@ -98,7 +68,7 @@ pub(super) fn clean(text: &str, talk: &Talk, repairs: &mut Repairs) -> String {
     }
 }
 
-/// What follows one piece of the prompt's form; none if the text begins with words.
+/// The text behind one piece of the prompt's form; none if the text begins with words.
 fn step<'a>(text: &'a str, talk: &Talk, in_notes: &mut bool) -> Option<&'a str> {
     if text.is_empty() {
         return None;
@@ -142,12 +112,12 @@ fn step<'a>(text: &'a str, talk: &Talk, in_notes: &mut bool) -> Option<&'a str> 
 fn is_head(lower: &str, talk: &Talk) -> bool {
     let lower = lower.trim_matches('*');
     let begins = |head: &&str| lower.starts_with(*head) && lower.len() <= head.len() + LONGEST_NAME;
-    HEADS.contains(&lower)
+    HEADS.split('|').any(|head| head == lower)
         || NAMED_HEADS.iter().any(begins)
         || talk.heads.iter().any(|head| head.to_lowercase() == lower)
 }
 
-/// What follows "It is Sun 29 Nov 2026 19:00 UTC.": the date as the prompt writes it, time and zone
+/// The text behind "It is Sun 29 Nov 2026 19:00 UTC.": the date as the prompt writes it, time and zone
 /// included.
 fn behind_date(text: &str) -> Option<&str> {
     let rest = ["It is ", "It's ", "Now: ", "Time: ", "Date: ", "Today is "]
@@ -174,7 +144,7 @@ fn is_clock(word: &str) -> bool {
         if (1..=2).contains(&h.len()) && m.len() == 2 && [h, m].concat().bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// What follows `Dora [Sun 29 Nov 19:13]:` or `you [19:13, replying to Ada: "…"]:`.
+/// The text behind `Dora [Sun 29 Nov 19:13]:` or `you [19:13, replying to Ada: "…"]:`.
 pub(super) fn behind_dated_speaker(text: &str) -> Option<&str> {
     let line = text.lines().next().unwrap_or_default();
     let open = line.find('[')?;
@@ -193,17 +163,17 @@ pub(super) fn behind_dated_speaker(text: &str) -> Option<&str> {
     ((marks_time || marks_about) && is_speaker).then(|| behind.trim_start_matches(['*', ' ']))
 }
 
-/// What follows `REPLY: ` or `Assistant: `.
+/// The text behind `REPLY: ` or `Assistant: `.
 fn behind_label(text: &str) -> Option<&str> {
     let bare = text.trim_start_matches(['*', '_', '[', '<']);
-    LABELS.iter().find_map(|label| {
+    LABELS.split('|').find_map(|label| {
         let rest = bare.strip_prefix(label)?.trim_start_matches(['*', '_', ']', '>']);
         let rest = rest.strip_prefix([':', '：'])?.trim_start_matches(['*', '_', ' ']);
         (!rest.trim().is_empty()).then_some(rest)
     })
 }
 
-/// Where the prompt begins anew behind an answer: at a head, or at the next instruction.
+/// The place where the prompt begins anew behind an answer: at a head, or at the next instruction.
 fn tail(text: &str, talk: &Talk) -> usize {
     let mut at = 0;
     let mut said = false;

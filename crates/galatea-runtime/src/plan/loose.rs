@@ -210,7 +210,7 @@ fn call_at(text: &str, names: &Names<'_>) -> Option<(Vec<Call>, usize)> {
         }
         let close = format!("</{}>", tag.name);
         let end = text.find(&close).unwrap_or(text.len());
-        let inner = tree::parse(&text[tag.len..end]).into_value();
+        let inner = tree::parse(&text[tag.len..end]);
         return Some((vec![(name.to_owned(), inner)], (end + close.len()).min(text.len())));
     }
     let after = behind.trim_start_matches(['*', '`', ':', ' ', '\n', '-', '>', '=']);
@@ -280,7 +280,7 @@ fn keys(text: &str) -> Option<Loose> {
     None
 }
 
-/// Whether an answer is nothing but a call that could not be read.
+/// True if an answer is nothing but a call that could not be read.
 pub(super) fn is_broken_call(text: &str, talk: &Talk) -> bool {
     let bare = text.trim().trim_start_matches('`').trim_start_matches("json").trim_start();
     let opens = bare.starts_with('{') || bare.starts_with("[{") || bare.starts_with("{{");

@@ -1,4 +1,4 @@
-//! Which action a name means: exact first, then another name for it, then a part of a name.
+//! The action that a name means: exact first, then another name for it, then a part of a name.
 
 use galatea_core::action::ActionDocs;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl<'a> Names<'a> {
             .or_else(|| self.by_part(name))
     }
 
-    /// Whether `name` is the own name of a known action.
+    /// True if `name` is the own name of a known action.
     pub(super) fn has(&self, name: &str) -> bool {
         self.all().any(|known| same(known, name))
     }
@@ -80,7 +80,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The same name but for case, underscores, dashes and spaces.
+/// Equality of names but for case, underscores, dashes and spaces.
 pub(super) fn same(a: &str, b: &str) -> bool {
     letters(a).eq(letters(b))
 }

@@ -10,7 +10,7 @@ pub(crate) fn take_name_off<'a>(parsed: &mut Parsed, names: impl Iterator<Item =
     parsed.say(rest);
 }
 
-/// What follows `Name:`, `**Name:**`, `@handle:` or `Name [14:05]:`; none when the text does not
+/// The text behind `Name:`, `**Name:**`, `@handle:` or `Name [14:05]:`; none when the text does not
 /// begin so, or nothing follows.
 fn without_name<'a>(text: &str, mut names: impl Iterator<Item = &'a str>) -> Option<&str> {
     const MARKS: [char; 4] = ['*', '_', '`', '@'];

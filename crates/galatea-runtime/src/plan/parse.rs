@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 use super::{
-    amid, aside, calls, coerce,
+    aside, calls, coerce,
     envelope::{self, Draft},
-    json, loose,
+    json, json_plan, loose,
     names::{self, Names},
-    object, plain, template, think,
+    plain, template, think,
     types::{
         AnswerForm, MAX_ACTIONS, MAX_ANSWER, MAX_PROVIDERS, Parsed, Plan, PlanFormat,
         PlannedAction, Repairs,
@@ -36,7 +36,7 @@ pub fn parse(answer: &TextAnswer, known_actions: &[Arc<ActionDocs>], form: Answe
     let rest = marked.rest.as_deref().unwrap_or(thinking.rest);
 
     let (mut format, mut draft) = match form {
-        AnswerForm::Envelope => read(rest, &names, &mut repairs),
+        AnswerForm::Envelope => read(rest, answer.finish, &names, &mut repairs),
         AnswerForm::JsonOrWords | AnswerForm::Words => {
             whole::read(rest, form, &names, &mut repairs)
                 .unwrap_or_else(|| among_words(rest, answer, form, &names, &mut repairs))
@@ -73,9 +73,14 @@ fn bounded<'a>(text: &'a str, repairs: &mut Repairs) -> &'a str {
 
 /// Reads the visible part: the envelope that begins first wins, the other is tried when that one
 /// holds nothing.
-fn read(body: &str, names: &Names<'_>, repairs: &mut Repairs) -> (PlanFormat, Draft) {
+fn read(
+    body: &str,
+    finish: Finish,
+    names: &Names<'_>,
+    repairs: &mut Repairs,
+) -> (PlanFormat, Draft) {
     let xml = xml::find(body);
-    let json = object::find(body);
+    let json = json_plan::find(body);
     let xml_first = match (&xml, &json) {
         (Some(x), Some(j)) => x.at < *j,
         (Some(_), None) => true,
@@ -86,24 +91,20 @@ fn read(body: &str, names: &Names<'_>, repairs: &mut Repairs) -> (PlanFormat, Dr
             let mut notes = Repairs::default();
             let draft = xml::read(body, found, &mut notes);
             if found.at_start || draft.is_plan(names) {
-                notes.0.into_iter().for_each(|n| repairs.note(n));
+                repairs.extend(notes);
                 return (PlanFormat::Xml, draft);
             }
-        } else if !use_xml && json.is_some() {
-            let mut notes = Repairs::default();
-            if let Some(draft) = object::read(body, names, &mut notes) {
-                notes.0.into_iter().for_each(|n| repairs.note(n));
-                return (PlanFormat::Json, draft);
-            }
+        } else if !use_xml
+            && json.is_some()
+            && let Some(draft) = json_plan::envelope(body, names, repairs)
+        {
+            return (PlanFormat::Json, draft);
         }
     }
-    let cleaned = plain::clean(body, repairs);
-    let draft = Draft {
-        text: Some(cleaned.text).filter(|t| !t.is_empty()),
-        thought: cleaned.thought,
-        ..Draft::default()
-    };
-    (PlanFormat::Plain, draft)
+    let said = aside::take_out(body, finish, AnswerForm::Envelope, repairs);
+    let text = Some(plain::without_torn_tags(&said.text, repairs).to_owned());
+    let text = text.filter(|text| !text.is_empty());
+    (PlanFormat::Plain, Draft { text, thought: said.thought, ..Draft::default() })
 }
 
 /// Words as they are written, or a plan among them where one was asked for.
@@ -114,9 +115,9 @@ fn among_words(
     names: &Names<'_>,
     repairs: &mut Repairs,
 ) -> (PlanFormat, Draft) {
-    let said = aside::take_out(body, answer.finish, repairs);
+    let said = aside::take_out(body, answer.finish, form, repairs);
     let asked = form == AnswerForm::JsonOrWords;
-    let plan = if asked { amid::read(&said.text, names, repairs) } else { None };
+    let plan = if asked { json_plan::among_words(&said.text, names, repairs) } else { None };
     let (format, mut draft) = match plan {
         Some(draft) => (PlanFormat::Json, draft),
         None => {
@@ -142,7 +143,8 @@ fn drop_torn(draft: &mut Draft, names: &Names<'_>, repairs: &mut Repairs) {
     }
 }
 
-/// The same for tool calls. One without any arguments may have been cut off before the first.
+/// Tool calls but a last one that was cut off. A call without arguments may have been cut off before
+/// the first.
 fn whole_calls<'a>(
     answer: &'a TextAnswer,
     names: &Names<'_>,
@@ -237,9 +239,6 @@ fn settle(
             repairs.note("unknown action dropped");
             continue;
         };
-        if !names::same(&raw, name) {
-            repairs.note("action recognised by another name");
-        }
         let repeated =
             planned.iter().any(|p| p.name == name && (params.is_null() || p.params == params));
         if repeated || planned.len() >= MAX_ACTIONS {
@@ -303,7 +302,7 @@ fn settle(
     }
 }
 
-/// Whether a tool call's arguments end before their object does.
+/// True if a tool call's arguments end before their object does.
 fn is_torn(text: &str) -> bool {
     let mut notes = Repairs::default();
     json::arguments(text, &mut notes);

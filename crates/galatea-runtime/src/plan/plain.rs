@@ -1,19 +1,12 @@
-//! Words without an envelope: what remains once reasoning and torn tags are taken away.
+//! Words without what is left of an envelope around them.
 
 use super::{
-    tag::{THINKING, is_wrapper, tag_at},
-    types::Repairs,
+    tag::{is_wrapper, tag_at},
+    types::{Repairs, TORN_MARKUP},
 };
 
-/// An answer in plain words, without what models wrap around it.
-pub(super) struct Cleaned {
-    pub(super) text: String,
-    pub(super) thought: Option<String>,
-}
-
-/// Takes away reasoning anywhere in the text and torn tags of an envelope at its ends.
-pub(super) fn clean(body: &str, repairs: &mut Repairs) -> Cleaned {
-    let (text, thought) = without_reasoning(body, repairs);
+/// Takes away torn tags of an envelope at the ends of words.
+pub(super) fn without_torn_tags<'a>(text: &'a str, repairs: &mut Repairs) -> &'a str {
     let mut shown = text.trim();
     loop {
         let before = shown;
@@ -27,11 +20,10 @@ pub(super) fn clean(body: &str, repairs: &mut Repairs) -> Cleaned {
             shown = shown[..at].trim_end();
         }
         if shown.len() == before.len() {
-            break;
+            return without_empty_fence(shown, repairs);
         }
-        repairs.note("torn tags taken away");
+        repairs.note(TORN_MARKUP);
     }
-    Cleaned { text: without_empty_fence(shown, repairs).to_owned(), thought }
 }
 
 /// The text, unless it is nothing but the first line of a code block.
@@ -43,57 +35,9 @@ pub(super) fn without_empty_fence<'a>(text: &'a str, repairs: &mut Repairs) -> &
     text
 }
 
-/// Nothing but the first line of a code block: an answer that was cut off before it began.
+/// True for the first line of a code block alone: an answer that was cut off before it began.
 fn is_fence(text: &str) -> bool {
     text.strip_prefix("```").is_some_and(|label| {
         label.trim().trim_end_matches('`').chars().all(|c| c.is_ascii_alphanumeric())
     })
-}
-
-fn without_reasoning(body: &str, repairs: &mut Repairs) -> (String, Option<String>) {
-    let mut shown = String::new();
-    let mut thought = String::new();
-    let mut at = 0;
-    let mut unterminated = false;
-    while let Some(found) = body[at..].find('<') {
-        let start = at + found;
-        shown.push_str(&body[at..start]);
-        at = start;
-        let tag = tag_at(&body[start..])
-            .filter(|t| !t.closing && (t.is("thought") || THINKING.iter().any(|name| t.is(name))));
-        let Some(tag) = tag.filter(|_| !unterminated) else {
-            shown.push('<');
-            at += 1;
-            continue;
-        };
-        let inner = &body[start + tag.len..];
-        let close = inner.match_indices('<').find_map(|(i, _)| {
-            tag_at(&inner[i..]).filter(|t| t.closing && t.is(tag.name)).map(|t| (i, t.len))
-        });
-        match close {
-            Some((end, len)) => {
-                thought.push_str(inner[..end].trim());
-                at = start + tag.len + end + len;
-                repairs.note("reasoning inside the text taken out");
-            }
-            None if begins_line(&shown) => {
-                thought.push_str(inner.trim());
-                at = body.len();
-                repairs.note("unterminated reasoning kept from the chat");
-            }
-            None => {
-                // A tag that is only spoken of; the search for its end need not be repeated.
-                unterminated = true;
-                shown.push('<');
-                at += 1;
-            }
-        }
-    }
-    shown.push_str(&body[at..]);
-    (shown, Some(thought).filter(|t| !t.is_empty()))
-}
-
-fn begins_line(before: &str) -> bool {
-    let before = before.trim_end_matches([' ', '\t']);
-    before.is_empty() || before.ends_with('\n')
 }

@@ -1,11 +1,11 @@
-//! Whether something in an answer is quoted: in code, or behind an opening quote.
+//! Quotations in an answer: in code, or behind an opening quote.
 
 /// Marks that only ever open.
 const OPENING: [char; 10] = ['(', '[', '{', '“', '‘', '«', '「', '『', '（', '\\'];
 /// Marks that open or close.
 const EITHER: [char; 4] = ['"', '\'', '*', '_'];
 
-/// Whether what follows these words is quoted.
+/// True if what follows these words is quoted.
 pub(super) fn is_quoted(before: &str) -> bool {
     is_in_code(before) || is_behind_opening(before)
 }

@@ -8,7 +8,7 @@ use super::types::Repairs;
 
 /// Times that the same sentence or line may stand in a row.
 const MOST: usize = 2;
-/// The same for lines of a verse, as refrains have them.
+/// Times for lines of a verse, as refrains have them.
 const MOST_OF_VERSE: usize = 3;
 /// Letters of a piece that may stand any number of times: "ha ha ha", "No. No. No."
 const SHORT: usize = 12;
@@ -118,7 +118,7 @@ fn without_sentences(text: &str) -> String {
                 let kept = at + length;
                 out.push_str(&text[pieces[at].0.start..pieces[kept - 1].0.end]);
                 at += length * times;
-                // What was cut off in the middle of the next repetition goes with it.
+                // The next repetition goes, too, where the answer ends in its middle.
                 let rest = &keys[at..];
                 let torn = rest.len() <= length
                     && rest.iter().zip(&keys[kept - length..kept]).all(|(a, b)| b.starts_with(a));

@@ -10,7 +10,7 @@ use super::{
 };
 use galatea_core::model::Finish;
 
-/// What the small model says about a message that was not addressed to the agent.
+/// The small model's verdict on a message that was not addressed to the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RespondDecision {
     /// The agent joins in.
@@ -39,7 +39,7 @@ fn from_xml(body: &str) -> Option<RespondDecision> {
         .match_indices('<')
         .map(|(at, _)| at)
         .find(|at| tag_at(&body[*at..]).is_some_and(|t| !t.closing))?;
-    find(&tree::parse(&body[at..]).into_value(), 4)
+    find(&tree::parse(&body[at..]), 4)
 }
 
 fn from_json(body: &str) -> Option<RespondDecision> {

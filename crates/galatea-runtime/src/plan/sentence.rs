@@ -2,9 +2,9 @@
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// What ends a sentence.
+/// Marks that end a sentence.
 const ENDS: [char; 10] = ['.', '!', '?', '…', '。', '！', '？', '؟', '।', '։'];
-/// What may follow the end.
+/// Marks that may follow the end.
 const BEHIND: [char; 9] = ['"', '\'', '”', '’', '»', ')', '*', '_', '」'];
 /// Letters of the shortest beginning that is worth sending without a whole sentence.
 const LEAST: usize = 40;

@@ -21,25 +21,9 @@ const LONGEST_TAG: usize = 256;
 pub(super) const THINKING: [&str; 3] = ["think", "thinking", "reasoning"];
 
 /// Further ones, of models and prompts of people that use them.
-pub(super) const MORE_THINKING: [&str; 17] = [
-    "thought",
-    "thoughts",
-    "reflection",
-    "scratchpad",
-    "inner_monologue",
-    "internal_monologue",
-    "internal_thought",
-    "internal_thoughts",
-    "monologue",
-    "deliberation",
-    "antthinking",
-    "ant:thinking",
-    "antml:thinking",
-    "seed:think",
-    "chain_of_thought",
-    "analysis",
-    "reason",
-];
+pub(super) const MORE_THINKING: &str = "thought thoughts reflection scratchpad inner_monologue internal_monologue \
+    internal_thought internal_thoughts monologue deliberation antthinking ant:thinking \
+    antml:thinking seed:think chain_of_thought analysis reason";
 
 /// A tag at the beginning of some text.
 #[derive(Clone, Copy)]

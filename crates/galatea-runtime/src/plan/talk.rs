@@ -3,121 +3,36 @@
 /// The talk that an answer belongs to.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Talk {
-    /// What the agent is called: name, handle.
+    /// Names of the agent: name, handle.
     pub(crate) own: Vec<String>,
-    /// What the others are called who speak here.
+    /// Names of the others who speak here.
     pub(crate) others: Vec<String>,
-    /// What the person is called who is answered: names and ids.
+    /// Names and ids of the person who is answered.
     pub(crate) asker: Vec<String>,
-    /// What this place is called.
+    /// Names of this place.
     pub(crate) here: Vec<String>,
-    /// Whether one person talks with the agent alone.
+    /// True if one person talks with the agent alone.
     pub(crate) direct: bool,
-    /// What is asked.
+    /// The question.
     pub(crate) question: String,
-    /// What people said lately, to tell a quotation from a mark of the prompt.
+    /// Words of people from the last messages, to tell a quotation from a mark of the prompt.
     pub(crate) said: Vec<String>,
     /// Lines that head sections of the prompt.
     pub(crate) heads: Vec<String>,
 }
 
 /// Words of a question that asks for code or data.
-const CODE: [&str; 25] = [
-    "json",
-    "code",
-    "xml",
-    "yaml",
-    "toml",
-    "payload",
-    "schema",
-    "syntax",
-    "curl",
-    "function call",
-    "tool call",
-    "snippet",
-    "python",
-    "javascript",
-    "typescript",
-    "request body",
-    "markup",
-    "код",
-    "代码",
-    "コード",
-    "코드",
-    "código",
-    "script",
-    "openai format",
-    "config",
-];
+const CODE: &str = "json|code|xml|yaml|toml|payload|schema|syntax|curl|function call|tool call|snippet|\
+    python|javascript|typescript|request body|markup|код|代码|コード|코드|código|script|\
+    openai format|config";
 /// Words of a question that asks for a text in which others speak.
-const VOICES: [&str; 30] = [
-    "dialog",
-    "conversation between",
-    "talk between",
-    "chat between",
-    "script",
-    "screenplay",
-    "a play",
-    "skit",
-    "scene",
-    "roleplay",
-    "role-play",
-    "role play",
-    "chat log",
-    "transcript",
-    "sketch",
-    "interview",
-    "story",
-    "poem",
-    "song",
-    "gespräch",
-    "szene",
-    "geschichte",
-    "scène",
-    "escena",
-    "диалог",
-    "сцен",
-    "对话",
-    "対話",
-    "会話",
-    "minutes",
-];
+const VOICES: &str = "dialog|conversation between|talk between|chat between|script|screenplay|a play|skit|\
+    scene|roleplay|role-play|role play|chat log|transcript|sketch|interview|story|poem|song|\
+    gespräch|szene|geschichte|scène|escena|диалог|сцен|对话|対話|会話|minutes";
 /// Words of a question that asks for something about each of several people.
-const LISTS: [&str; 33] = [
-    "each",
-    "everyone",
-    "everybody",
-    "who ",
-    "whose",
-    "whom",
-    "list",
-    "summar",
-    "recap",
-    "table",
-    "said",
-    "says",
-    "wrote",
-    "quote",
-    "assign",
-    "rank",
-    "compare",
-    "both",
-    "all of us",
-    "format",
-    "liste",
-    "jeder",
-    "wer ",
-    "chacun",
-    "qui ",
-    "lista",
-    "quién",
-    "cada",
-    "список",
-    "кто ",
-    "каждый",
-    "谁",
-    "誰",
-];
+const LISTS: &str = "each|everyone|everybody|who |whose|whom|list|summar|recap|table|said|says|wrote|quote|\
+    assign|rank|compare|both|all of us|format|liste|jeder|wer |chacun|qui |lista|quién|cada|\
+    список|кто |каждый|谁|誰";
 /// Words of a question that asks for the time or the date.
 const TIMES: [&str; 24] = [
     "time", "date", "day", "today", "clock", "hour", "when", "now", "week", "month", "year",
@@ -125,39 +40,22 @@ const TIMES: [&str; 24] = [
     "時",
 ];
 /// Words of a question that asks for something several times.
-const REPEATS: [&str; 16] = [
-    " times",
-    "repeat",
-    "mal ",
-    "wiederhol",
-    "fois",
-    "répèt",
-    "veces",
-    "repite",
-    "repita",
-    " раз",
-    "повтор",
-    "遍",
-    "重复",
-    "繰り返",
-    "again and again",
-    "over and over",
-];
+const REPEATS: &str = " times|repeat|mal |wiederhol|fois|répèt|veces|repite|repita| раз|повтор|遍|重复|繰り返|\
+    again and again|over and over";
 /// Words of a question that asks for a quotation.
-const QUOTES: [&str; 9] =
-    ["quote", "quotation", "cite", "blockquote", "markdown", "zitat", "zitier", "cita", "цитат"];
+const QUOTES: &str = "quote|quotation|cite|blockquote|markdown|zitat|zitier|cita|цитат";
 
 impl Talk {
     pub(super) fn wants_code(&self) -> bool {
-        self.asks(&CODE)
+        self.asks(CODE)
     }
 
     pub(super) fn wants_voices(&self) -> bool {
-        self.asks(&VOICES)
+        self.asks(VOICES)
     }
 
     pub(super) fn wants_list(&self) -> bool {
-        self.asks(&LISTS)
+        self.asks(LISTS)
     }
 
     pub(super) fn wants_time(&self) -> bool {
@@ -168,19 +66,19 @@ impl Talk {
     }
 
     pub(super) fn wants_repeats(&self) -> bool {
-        self.asks(&REPEATS)
+        self.asks(REPEATS)
     }
 
     pub(super) fn wants_quotes(&self) -> bool {
-        self.asks(&QUOTES)
+        self.asks(QUOTES)
     }
 
-    fn asks(&self, words: &[&str]) -> bool {
+    fn asks(&self, words: &str) -> bool {
         let question = format!("{} ", self.question.to_lowercase());
-        words.iter().any(|word| question.contains(word))
+        words.split('|').any(|word| question.contains(word))
     }
 
-    /// Whether a person said these words.
+    /// True if a person said these words.
     pub(super) fn was_said(&self, words: &str) -> bool {
         let words = flat(words);
         let said = self.said.iter().chain(std::iter::once(&self.question));
@@ -195,37 +93,19 @@ impl Talk {
         is_one(name, &self.others) || is_one(name, &self.asker) || is_first_of(name, &self.others)
     }
 
-    /// Whether a message to this target would be said here: to the place itself, or to the person
+    /// True if a message to this target would be said here: to the place itself, or to the person
     /// who is answered. In a group, a message to that person is one in private, unless it was
     /// written as text by a model that cannot call tools.
     pub(super) fn is_here(&self, target: &str, as_text: bool) -> bool {
-        const PLACES: [&str; 18] = [
-            "",
-            "here",
-            "this room",
-            "this chat",
-            "this channel",
-            "this conversation",
-            "current",
-            "current room",
-            "current channel",
-            "current chat",
-            "room",
-            "channel",
-            "chat",
-            "user",
-            "the user",
-            "everyone",
-            "all",
-            "group",
-        ];
-        const ASKERS: [&str; 5] = ["me", "you", "asker", "sender", "speaker"];
+        const PLACES: &str = "|here|this room|this chat|this channel|this conversation|current|current room|\
+            current channel|current chat|room|channel|chat|user|the user|everyone|all|group";
+        const ASKERS: &str = "me|you|asker|sender|speaker";
         let target = target.trim().trim_start_matches(['#', '@']);
-        let is = |names: &[&str]| names.iter().any(|name| target.eq_ignore_ascii_case(name));
-        is(&PLACES)
+        let is = |names: &str| names.split('|').any(|name| target.eq_ignore_ascii_case(name));
+        is(PLACES)
             || is_one(target, &self.here)
             || self.is_own(target)
-            || (self.direct && is(&ASKERS))
+            || (self.direct && is(ASKERS))
             || ((self.direct || as_text) && is_one(target, &self.asker))
     }
 }
@@ -235,7 +115,7 @@ fn is_one(name: &str, of: &[String]) -> bool {
     !name.is_empty() && of.iter().any(|known| known.trim().to_lowercase() == name)
 }
 
-/// Whether people of longer names are called so.
+/// True if people of longer names are called so.
 fn is_first_of(name: &str, of: &[String]) -> bool {
     let name = name.trim().to_lowercase();
     let first = |known: &String| known.split_whitespace().next().map(str::to_lowercase);

@@ -5,7 +5,10 @@
 use galatea_core::model::ToolCall;
 use std::borrow::Cow;
 
-use super::{quoted::is_quoted, types::Repairs};
+use super::{
+    quoted::is_quoted,
+    types::{REASONING, Repairs},
+};
 
 /// Marks that are looked at, so that the work stays linear in the answer's length.
 const MAX_MARKS: usize = 64;
@@ -13,7 +16,7 @@ const MAX_MARKS: usize = 64;
 const LONGEST: usize = 48;
 const CHANNEL: &str = "<|channel|>";
 const MESSAGE: &str = "<|message|>";
-/// What is left of the channels where a server drops the marks but keeps the words between.
+/// The rest of the channels where a server drops the marks but keeps the words between.
 const JOINED_FINAL: &str = "assistantfinal";
 
 /// Reasoning between marks that are no tags: opening, closing.
@@ -53,7 +56,7 @@ enum Mark {
 pub(super) fn open<'a>(text: &'a str, repairs: &mut Repairs) -> Opened<'a> {
     let (text, mut thought) = match front_thought(text) {
         Some((thought, rest)) => {
-            repairs.note("reasoning in front of the answer taken off");
+            repairs.note(REASONING);
             (rest, Some(thought.to_owned()))
         }
         None => (text, None),
@@ -237,79 +240,33 @@ fn mark_at(text: &str) -> Option<(usize, Mark)> {
     })
 }
 
-/// What a mark between bars means; none for one that is not of a chat template.
+/// The meaning of a mark between bars; none for one that is not of a chat template.
 fn meaning(name: &str) -> Option<Mark> {
-    const ENDS: [&str; 16] = [
-        "im_end",
-        "eot_id",
-        "eom_id",
-        "eot",
-        "end",
-        "endoftext",
-        "end_of_text",
-        "end_of_turn",
-        "endofturn",
-        "return",
-        "end_of_turn_token",
-        "end_of_sentence",
-        "stop",
-        "eos",
-        "call",
-        "end_of_message",
-    ];
-    const STARTS: [&str; 8] = [
-        "im_start",
-        "start_header_id",
-        "header_start",
-        "start",
-        "start_of_role",
-        "start_of_turn",
-        "start_of_turn_token",
-        "message_start",
-    ];
-    const MODELS: [&str; 6] =
-        ["assistant", "chatbot_token", "assistant_token", "bot", "model", "begin_of_solution"];
-    const OTHERS: [&str; 9] = [
-        "user",
-        "system",
-        "human",
-        "developer",
-        "observation",
-        "user_token",
-        "system_token",
-        "prompter",
-        "tool",
-    ];
-    const PLAIN: [&str; 12] = [
-        "message",
-        "end_header_id",
-        "header_end",
-        "begin_of_text",
-        "startoftext",
-        "im_sep",
-        "pad",
-        "end_of_role",
-        "begin_of_sentence",
-        "fim_middle",
-        "end_of_solution",
-        "channel",
-    ];
+    const ENDS: &str = "im_end eot_id eom_id eot end endoftext end_of_text end_of_turn endofturn return \
+        end_of_turn_token end_of_sentence stop eos call end_of_message";
+    const STARTS: &str = "im_start start_header_id header_start start start_of_role start_of_turn \
+        start_of_turn_token message_start";
+    const MODELS: &str = "assistant chatbot_token assistant_token bot model begin_of_solution";
+    const OTHERS: &str =
+        "user system human developer observation user_token system_token prompter tool";
+    const PLAIN: &str = "message end_header_id header_end begin_of_text startoftext im_sep pad end_of_role \
+        begin_of_sentence fim_middle end_of_solution channel";
     let name = name.to_lowercase().replace('▁', "_");
-    let is = |names: &[&str]| names.contains(&name.as_str());
-    if is(&ENDS) {
+    let is = |names: &str| names.split(' ').any(|known| known == name);
+    if is(ENDS) {
         Some(Mark::End)
-    } else if is(&STARTS) {
+    } else if is(STARTS) {
         Some(Mark::Start)
-    } else if is(&MODELS) {
+    } else if is(MODELS) {
         Some(Mark::Model)
-    } else if is(&OTHERS) {
+    } else if is(OTHERS) {
         Some(Mark::Other)
     } else {
-        is(&PLAIN).then_some(Mark::Plain)
+        is(PLAIN).then_some(Mark::Plain)
     }
 }
 
-/// Whose turn begins, by the word behind a mark, and the length of that word.
+/// The role whose turn begins, by the word behind a mark, and the length of that word.
 fn role_word(text: &str) -> (Mark, usize) {
     let space = text.len() - text.trim_start_matches([' ', '\n', '\r']).len();
     let word: &str = &text[space..];
@@ -324,7 +281,7 @@ fn role_word(text: &str) -> (Mark, usize) {
     (role, space + length)
 }
 
-/// Whether a mark stands between words like a word: "a turn ends with <|im_end|> and …".
+/// True if a mark stands between words like a word: "a turn ends with <|im_end|> and …".
 fn is_spoken_of(before: &str, after: &str, mark: Mark) -> bool {
     if before.trim().is_empty() {
         return false;
@@ -360,7 +317,7 @@ fn is_struck_out(text: &str, at: usize, mark: &str) -> bool {
     }
 }
 
-/// Where a mark begins that the end of the answer cuts off.
+/// The place of a mark that the end of the answer cuts off.
 fn torn_mark(text: &str) -> Option<usize> {
     let trimmed = text.trim_end();
     let at = trimmed.rfind("<|").or_else(|| trimmed.rfind("<｜"))?;

@@ -4,10 +4,10 @@
 use galatea_core::model::Finish;
 
 use super::{
-    object,
+    json_plan,
     quoted::is_quoted,
     tag::{MORE_THINKING, THINKING, Tag, tag_at},
-    types::{AnswerForm, Repairs},
+    types::{AnswerForm, REASONING, Repairs},
     xml,
 };
 
@@ -44,7 +44,7 @@ pub(super) fn split<'a>(
                 continue 'blocks;
             }
         }
-        repairs.note("unterminated reasoning kept from the chat");
+        repairs.note(REASONING);
         // A model that forgets the closing tag but completes its answer has answered; one that was
         // cut off is still thinking.
         let answer = if finish == Finish::Length || !inner.trim_end().ends_with("</response>") {
@@ -63,7 +63,7 @@ pub(super) fn split<'a>(
     let orphan = orphan(rest, form)
         .filter(|(thought, after)| form == AnswerForm::Envelope || ends_reasoning(thought, after));
     if let Some((thought, after)) = orphan {
-        repairs.note("reasoning without an opening tag kept from the chat");
+        repairs.note(REASONING);
         thoughts.push(thought);
         rest = after;
     }
@@ -76,14 +76,15 @@ pub(super) fn split<'a>(
     Thinking { thought: Some(thought).filter(|t| !t.is_empty()), rest }
 }
 
-/// Whether a tag is one of reasoning. Where words are asked for, `<thought>` and its kin are, too: of
+/// True if a tag is one of reasoning. Where words are asked for, `<thought>` and its kin are, too: of
 /// a plan they are elements.
 fn thinks(tag: &Tag<'_>, form: AnswerForm) -> bool {
     let is = |name: &&str| tag.is(name);
-    THINKING.iter().any(is) || form != AnswerForm::Envelope && MORE_THINKING.iter().any(is)
+    THINKING.iter().any(is)
+        || form != AnswerForm::Envelope && MORE_THINKING.split(' ').any(|name| tag.is(name))
 }
 
-/// What an element around all words behind the reasoning holds.
+/// The content of an element around all words behind the reasoning.
 fn without_frame(rest: &str) -> &str {
     const FRAMES: [&str; 6] =
         ["answer", "output", "final", "final_answer", "final_response", "solution"];
@@ -104,7 +105,7 @@ fn without_frame(rest: &str) -> &str {
     }
 }
 
-/// Whether a closing tag between these ends reasoning: it clings to the words before it, or begins or
+/// True if a closing tag between these ends reasoning: it clings to the words before it, or begins or
 /// ends a line. Words that speak of one quote it.
 fn ends_reasoning(before: &str, after: &str) -> bool {
     let breaks = |text: &str| text.is_empty() || text.starts_with(['\n', '\r']);
@@ -126,9 +127,9 @@ fn orphan(text: &str, form: AnswerForm) -> Option<(&str, &str)> {
     let mut ours = tags.filter(|(_, tag)| thinks(tag, form));
     ours.next().and_then(|(at, tag)| {
         let (before, after) = (&text[..at], &text[at + tag.len..]);
-        let in_envelope = (xml::find(before).is_some() || object::find(before).is_some())
+        let in_envelope = (xml::find(before).is_some() || json_plan::find(before).is_some())
             && xml::find(after).is_none()
-            && object::find(after).is_none();
+            && json_plan::find(after).is_none();
         Some((before, after)).filter(|_| tag.closing && !in_envelope)
     })
 }

@@ -12,54 +12,40 @@ const MAX_ELEMENTS: usize = 512;
 /// Elements whose content is words, whatever tags it holds.
 const WORDS: [&str; 3] = ["text", "message", "content"];
 
-/// What an element holds: a text, or other elements.
-pub(super) enum Node {
-    /// Words.
-    Leaf(String),
-    /// Elements, in order.
-    Branch(Vec<(String, Node)>),
-}
-
+/// An element that is not closed yet.
 struct Open<'a> {
     name: &'a str,
-    children: Vec<(String, Node)>,
+    children: Map<String, Value>,
     from: usize,
 }
 
-impl Node {
-    pub(super) fn is_branch(&self) -> bool {
-        matches!(self, Self::Branch(_))
+impl<'a> Open<'a> {
+    fn new(name: &'a str, from: usize) -> Self {
+        Self { name, children: Map::new(), from }
     }
 
-    /// As JSON: elements become keys, repeated ones a list.
-    pub(super) fn into_value(self) -> Value {
-        match self {
-            Self::Leaf(text) => Value::String(text),
-            Self::Branch(children) => {
-                let mut map: Map<String, Value> = Map::new();
-                let mut lists: Vec<String> = Vec::new();
-                for (name, node) in children {
-                    let value = node.into_value();
-                    match map.get_mut(&name) {
-                        None => {
-                            map.insert(name, value);
-                        }
-                        Some(Value::Array(list)) if lists.contains(&name) => list.push(value),
-                        Some(first) => {
-                            *first = Value::Array(vec![first.take(), value]);
-                            lists.push(name);
-                        }
-                    }
-                }
-                Value::Object(map)
-            }
+    /// Adds an element; elements of one name become a list.
+    fn add(&mut self, name: &str, value: Value) {
+        match self.children.get_mut(name) {
+            None => drop(self.children.insert(name.to_owned(), value)),
+            Some(Value::Array(list)) => list.push(value),
+            Some(first) => *first = Value::Array(vec![first.take(), value]),
+        }
+    }
+
+    /// Its elements, or its words.
+    fn into_value(self, words: &str) -> Value {
+        if self.children.is_empty() {
+            Value::String(element_text(words, false))
+        } else {
+            Value::Object(self.children)
         }
     }
 }
 
-/// Reads an element's content.
-pub(super) fn parse(content: &str) -> Node {
-    let mut stack = vec![Open { name: "", children: Vec::new(), from: 0 }];
+/// Reads an element's content: its elements as an object, or its words.
+pub(super) fn parse(content: &str) -> Value {
+    let mut stack = vec![Open::new("", 0)];
     let mut elements = 0;
     let mut pos = 0;
     while let Some(offset) = content[pos..].find('<') {
@@ -85,11 +71,11 @@ pub(super) fn parse(content: &str) -> Node {
         if stack.len() > MAX_DEPTH || elements > MAX_ELEMENTS {
             continue;
         }
-        let attributes: Vec<(String, Node)> = attribute(tag.attributes, "name")
-            .map(|name| ("name".to_owned(), Node::Leaf(name.to_owned())))
-            .into_iter()
-            .collect();
-        stack.push(Open { name: tag.name, children: attributes, from: pos });
+        let mut open = Open::new(tag.name, pos);
+        if let Some(name) = attribute(tag.attributes, "name") {
+            open.add("name", Value::String(name.to_owned()));
+        }
+        stack.push(open);
         if tag.empty {
             close(&mut stack, content, pos);
         } else if WORDS.iter().any(|w| tag.is(w)) || holds_json(&tag, &content[pos..]) {
@@ -106,10 +92,7 @@ pub(super) fn parse(content: &str) -> Node {
     while stack.len() > 1 {
         close(&mut stack, content, content.len());
     }
-    match stack.pop() {
-        Some(root) if !root.children.is_empty() => Node::Branch(root.children),
-        _ => Node::Leaf(element_text(content, false)),
-    }
+    stack.pop().map_or(Value::Null, |root| root.into_value(content))
 }
 
 /// Arguments written as JSON may hold words with tags in them.
@@ -122,12 +105,8 @@ fn close<'a>(stack: &mut Vec<Open<'a>>, content: &'a str, at: usize) {
     if let Some(open) = stack.pop()
         && let Some(parent) = stack.last_mut()
     {
-        let node = if open.children.is_empty() {
-            Node::Leaf(element_text(&content[open.from..at], false))
-        } else {
-            Node::Branch(open.children)
-        };
-        parent.children.push((open.name.to_owned(), node));
+        let words = &content[open.from..at];
+        parent.add(open.name, open.into_value(words));
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a plan is, and how it was read.
+//! The plan, and how it was read.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -13,17 +13,17 @@ pub const MAX_ACTIONS: usize = 16;
 /// Providers one plan may ask for; more are dropped.
 pub const MAX_PROVIDERS: usize = 32;
 
-/// What the model decided to do.
+/// The model's decision.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Plan {
     /// Its reasoning; never shown to the chat.
     pub thought: Option<String>,
-    /// What it wants to say here, as Markdown, trimmed, without any markup of the envelope.
+    /// Its words for this place, as Markdown, trimmed, without any markup of the envelope.
     ///
     /// A `REPLY` among the actions carries the same words in `params.text`: say it once, through
     /// `REPLY` when there is one, else directly.
     pub text: String,
-    /// What to do, in order, with the names of known actions. Never empty when there is text: words
+    /// Actions in order, with the names of known ones. Never empty when there is text: words
     /// alone are a `REPLY`, and so is `NONE` with words.
     pub actions: Vec<PlannedAction>,
     /// Providers it asks for before it can answer, as it wrote them.
@@ -31,14 +31,14 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Whether it says something, does something, or chooses to be silent; one that only names
+    /// True if it says something, does something, or chooses to be silent; one that only names
     /// providers does nothing of that.
     pub(crate) fn does_something(&self) -> bool {
         !self.text.is_empty() || self.actions.iter().any(|action| action.name != names::REPLY)
     }
 }
 
-/// One action with its arguments.
+/// An action with its arguments.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedAction {
     /// Name of a known action.
@@ -50,11 +50,11 @@ pub struct PlannedAction {
 /// A [`Plan`] and how it was read.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Parsed {
-    /// What the model wants to say and do.
+    /// The words and actions of the model.
     pub plan: Plan,
-    /// How the model wrote it.
+    /// The format in which the model wrote it.
     pub format: PlanFormat,
-    /// What was mended, for `explain`; empty for a flawless answer.
+    /// Mended faults, for `explain`; empty for a flawless answer.
     pub repairs: Vec<&'static str>,
     /// Names of called tools that do not exist.
     pub unknown: Vec<String>,
@@ -71,7 +71,7 @@ impl Parsed {
         Self { plan, usable: true, ..Self::default() }
     }
 
-    /// Whether the model called a tool in its words, as one that cannot call tools does.
+    /// True if the model called a tool in its words, as one that cannot call tools does.
     pub(crate) fn calls_in_text(&self) -> bool {
         self.repairs.contains(&CALL_AS_TEXT)
     }
@@ -88,7 +88,7 @@ impl Parsed {
     }
 }
 
-/// What a prompt asks for.
+/// The form of answer that a prompt asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerForm {
     /// A plan in XML or JSON, as the template of a character does. Plans are looked for anywhere in
@@ -100,7 +100,7 @@ pub enum AnswerForm {
     Words,
 }
 
-/// How the model wrote its plan.
+/// The format in which the model wrote its plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanFormat {
@@ -118,7 +118,14 @@ pub enum PlanFormat {
 /// The note of an answer that called a tool in its words.
 pub(super) const CALL_AS_TEXT: &str = "tool call written as text taken out";
 
-/// What was mended, each named once.
+/// The note of reasoning in an answer.
+pub(super) const REASONING: &str = "reasoning kept from the chat";
+/// The note of words beside a plan.
+pub(super) const WORDS_AROUND: &str = "words around the plan left out";
+/// The note of tags that were cut off or not closed.
+pub(super) const TORN_MARKUP: &str = "torn markup mended";
+
+/// Notes of what was mended, each once.
 #[derive(Debug, Default)]
 pub(super) struct Repairs(pub(super) Vec<&'static str>);
 
@@ -127,5 +134,9 @@ impl Repairs {
         if !self.0.contains(&what) {
             self.0.push(what);
         }
+    }
+
+    pub(super) fn extend(&mut self, others: Self) {
+        others.0.into_iter().for_each(|what| self.note(what));
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn cut(text: &str, talk: &Talk, repairs: &mut Repairs) -> String {
     kept.join("\n").trim().to_owned()
 }
 
-/// Whether the answer repeats what another said before it goes on as the agent.
+/// True if the answer repeats what another said before it goes on as the agent.
 fn starts_with_other(lines: &[&str], talk: &Talk) -> bool {
     let mut voices = lines.iter().filter_map(|line| speaker(line, talk)).map(|(voice, _)| voice);
     let first = lines.iter().find(|line| !line.trim().is_empty());
@@ -72,13 +72,13 @@ fn is_announced(kept: &[&str]) -> bool {
     last.is_some_and(|line| line.trim_end().trim_end_matches('*').ends_with([':', '：', '|']))
 }
 
-/// Whether `User:` begins a turn rather than a line of a list.
+/// True if `User:` begins a turn rather than a line of a list.
 fn is_turn(own_follows: bool, kept: &[&str]) -> bool {
     let apart = kept.last().is_some_and(|line| line.trim().is_empty());
     (own_follows || apart) && !is_announced(kept)
 }
 
-/// Whether lines of several people are a list that was asked for: none speaks twice, and the agent
+/// True if lines of several people are a list that was asked for: none speaks twice, and the agent
 /// is not among them.
 fn is_list(text: &str, talk: &Talk) -> bool {
     let mut names: Vec<String> = Vec::new();
@@ -105,7 +105,7 @@ fn is_list(text: &str, talk: &Talk) -> bool {
     names.len() >= 2 && is_announced_or_first && (talk.wants_list() || names.len() >= 3)
 }
 
-/// Who speaks in a line, and the words behind the name.
+/// The speaker of a line, and the words behind the name.
 fn speaker<'a>(line: &'a str, talk: &Talk) -> Option<(Voice, &'a str)> {
     let bare = line.trim_start().trim_start_matches(['*', '_', '@', '[', '<']);
     let dated = behind_dated_speaker(line);

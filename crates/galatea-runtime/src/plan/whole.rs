@@ -3,9 +3,9 @@
 
 use super::{
     envelope::Draft,
-    json::{TORN, value_at},
+    json::value_at,
+    json_plan,
     names::Names,
-    shape,
     tag::{WRAPPER, tag_at},
     types::{AnswerForm, PlanFormat, Repairs},
     xml,
@@ -28,17 +28,17 @@ pub(super) fn read(
     let found = match inner.as_bytes().first()? {
         b'<' => xml_plan(inner, &mut notes).map(|draft| (PlanFormat::Xml, draft)),
         b'{' | b'[' => {
-            json_plan(inner, form, names, &mut notes).map(|draft| (PlanFormat::Json, draft))
+            json_plan::whole(inner, form, names, &mut notes).map(|draft| (PlanFormat::Json, draft))
         }
         _ => None,
     };
     if found.is_some() {
-        notes.0.into_iter().for_each(|note| repairs.note(note));
+        repairs.extend(notes);
     }
     found
 }
 
-/// What is inside of one code block around everything. An answer that was cut off may lack its end.
+/// The text inside of one code block around everything. An answer that was cut off may lack its end.
 /// The words of a plan may have code blocks of their own.
 fn without_fence(body: &str) -> &str {
     let Some(rest) = body.strip_prefix("```") else { return body };
@@ -69,17 +69,4 @@ fn xml_plan(inner: &str, notes: &mut Repairs) -> Option<Draft> {
     }
     let found = xml::find(inner).filter(|found| found.at == 0)?;
     Some(xml::read(inner, &found, notes))
-}
-
-fn json_plan(
-    inner: &str,
-    form: AnswerForm,
-    names: &Names<'_>,
-    notes: &mut Repairs,
-) -> Option<Draft> {
-    let (value, end) = value_at(inner, notes);
-    if end < inner.len() {
-        return None;
-    }
-    shape::read(&value, form, names, notes.0.contains(&TORN))
 }

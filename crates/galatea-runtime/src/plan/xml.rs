@@ -6,7 +6,7 @@ use super::{
     json,
     tag::{Tag, WRAPPER, element_text, is_torn_tag, tag_at},
     tree,
-    types::Repairs,
+    types::{Repairs, TORN_MARKUP, WORDS_AROUND},
 };
 
 /// Elements read from one envelope; together with [`MAX_CLOSES`] it keeps the work linear in the
@@ -15,10 +15,10 @@ const MAX_ELEMENTS: usize = 32;
 /// Closing tags of one name that are looked at before the first is taken.
 const MAX_CLOSES: usize = 64;
 
-/// Where an envelope begins.
+/// The beginning of an envelope.
 pub(super) struct EnvelopeStart {
     pub(super) at: usize,
-    /// Nothing but a code fence is in front of it, so nothing else can be meant.
+    /// True if only a code fence is in front of it.
     pub(super) at_start: bool,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn find(body: &str) -> Option<EnvelopeStart> {
     None
 }
 
-/// How much of `body` is only space and the first line of a code block.
+/// Bytes of `body` that are only space and the first line of a code block.
 pub(super) fn lead_in(body: &str) -> usize {
     let rest = body.trim_start();
     let after_fence = rest
@@ -97,7 +97,7 @@ pub(super) fn read(body: &str, found: &EnvelopeStart, repairs: &mut Repairs) -> 
         loose.push_str(&s[pos..at]);
         let Some(tag) = tag_at(&s[at..]) else {
             if is_torn_tag(&s[at..]) {
-                repairs.note("cut off inside a tag");
+                repairs.note(TORN_MARKUP);
                 pos = s.len();
                 break;
             }
@@ -133,7 +133,7 @@ pub(super) fn read(body: &str, found: &EnvelopeStart, repairs: &mut Repairs) -> 
         any_child = true;
         let element = element(s, tag.name, pos);
         if !element.closed {
-            repairs.note("element without an end closed");
+            repairs.note(TORN_MARKUP);
         }
         pos = element.next;
         store(&mut draft, &tag, &element);
@@ -162,7 +162,7 @@ pub(super) fn read(body: &str, found: &EnvelopeStart, repairs: &mut Repairs) -> 
         }
     }
     if !found.at_start || after < s.len() && !s[after..].trim().trim_matches('`').is_empty() {
-        repairs.note("words around the envelope left out");
+        repairs.note(WORDS_AROUND);
     }
     draft
 }
@@ -183,27 +183,27 @@ fn store(draft: &mut Draft, tag: &Tag<'_>, element: &Element<'_>) {
         }
     } else if is("actions") || is("action") {
         let inner = if torn { without_torn_tag(inner) } else { inner };
-        let node = tree::parse(inner);
-        if is("action") && node.is_branch() {
-            envelope::add_action(draft, &node.into_value());
+        let content = tree::parse(inner);
+        if is("action") && content.is_object() {
+            envelope::add_action(draft, &content);
         } else {
             let attribute = tree::attribute(tag.attributes, "name").unwrap_or_default();
             envelope::add_listed(draft, attribute);
-            envelope::add_actions(draft, node);
+            envelope::add_actions(draft, content);
         }
     } else if is("providers") {
         let inner = if torn { without_torn_tag(inner) } else { inner };
-        envelope::add_providers(draft, &tree::parse(inner).into_value());
+        envelope::add_providers(draft, &tree::parse(inner));
     } else if is("params") || is("parameters") {
         let inner = if torn { without_torn_tag(inner) } else { inner };
         let json = Some(element_text(inner, torn))
             .filter(|w| w.starts_with('{'))
             .and_then(|w| json::whole(&w));
-        draft.params = json.unwrap_or_else(|| tree::parse(inner).into_value());
+        draft.params = json.unwrap_or_else(|| tree::parse(inner));
     }
 }
 
-/// One element's content.
+/// Content of an element.
 struct Element<'a> {
     inner: &'a str,
     next: usize,
@@ -267,7 +267,7 @@ fn is_followed_by_element(rest: &str, name: &str) -> bool {
         || tag_at(rest).is_some_and(other)
 }
 
-/// Whether this tag shows that the element `name` should have ended before it.
+/// True if this tag shows that the element `name` should have ended before it.
 fn ends_unclosed(tag: &Tag<'_>, name: &str) -> bool {
     if tag.closing {
         return tag.is(WRAPPER);

@@ -1,9 +1,10 @@
 //! A gateway for connector tests: it records what it receives, derives ids as the runtime does, and
 //! fails on request.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use async_trait::async_trait;
@@ -199,7 +200,7 @@ impl RecordingGateway {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn place(&self, info: &ConnectorInfo, connection: &Connection) -> ConnectionIds {

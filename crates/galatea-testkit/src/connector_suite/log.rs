@@ -1,8 +1,9 @@
 //! Captures everything one thread logs, as text.
 
+use parking_lot::Mutex;
 use std::{
     fmt::{Debug, Write as _},
-    sync::{Arc, Mutex, PoisonError, atomic},
+    sync::{Arc, atomic},
 };
 
 use tracing::{
@@ -28,13 +29,13 @@ impl CapturedLog {
 
     /// The captured log: one line per span, record or event, with every field.
     pub fn text(&self) -> String {
-        self.text.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.text.lock().clone()
     }
 
     fn line(&self, head: &str, record: impl FnOnce(&mut Line)) {
         let mut line = Line(head.to_owned());
         record(&mut line);
-        let mut text = self.text.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut text = self.text.lock();
         text.push_str(&line.0);
         text.push('\n');
     }

@@ -1,9 +1,7 @@
 //! Runs a connector between its loopback platform and a recording gateway, for the suite's cases.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use parking_lot::Mutex;
+use std::{sync::Arc, time::Duration};
 
 use galatea_core::{
     Address, AgentIdentity, Capabilities, Connector, Content, Delivery, DeliveryId, Error, Gateway,
@@ -66,12 +64,7 @@ impl<H: ConnectorHarness> Scene<H> {
 
     /// Errors that `run` has returned so far, as reports.
     pub fn failures(&self) -> Vec<String> {
-        self.errors
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .iter()
-            .map(|e| format!("{} {e:?}", e.report()))
-            .collect()
+        self.errors.lock().iter().map(|e| format!("{} {e:?}", e.report())).collect()
     }
 
     /// Stops the connector. Returns the last result of `run`, and what is needed to start another
@@ -174,9 +167,7 @@ async fn supervise(
     loop {
         let outcome = connector.run(gateway.clone(), stop.clone()).await;
         match outcome {
-            Err(error) if !stop.is_cancelled() => {
-                errors.lock().unwrap_or_else(PoisonError::into_inner).push(error)
-            }
+            Err(error) if !stop.is_cancelled() => errors.lock().push(error),
             done => return done,
         }
         // About as long as the runtime's first backoff. Without a pause, a connector that fails at

@@ -1,9 +1,10 @@
 //! State of a platform server, and the handle with which a test changes it, waits and schedules
 //! faults.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -59,7 +60,7 @@ impl<S> Shared<S> {
 
     /// Locks the state, also after a test panicked while holding the lock.
     pub(crate) fn lock(&self) -> MutexGuard<'_, S> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Wakes every task that waits for a change.

@@ -1,9 +1,7 @@
 //! A text model inside the test process: no network, no delay.
 
-use std::{
-    collections::VecDeque,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use parking_lot::{Mutex, MutexGuard};
+use std::collections::VecDeque;
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -136,7 +134,7 @@ impl TextModel for ScriptedModel {
 }
 
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 #[cfg(test)]

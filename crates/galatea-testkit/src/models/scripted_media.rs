@@ -1,6 +1,6 @@
 //! A media model inside the test process: no network, no delay.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 use async_trait::async_trait;
 use galatea_core::{
@@ -46,7 +46,7 @@ impl<T: MediaTask> ScriptedMedia<T> {
 
     /// Number of its calls.
     pub fn calls(&self) -> usize {
-        *self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.calls.lock()
     }
 }
 
@@ -57,8 +57,8 @@ impl<T: MediaTask> MediaModel<T> for ScriptedMedia<T> {
     }
 
     async fn run(&self, request: &T::Request, _: Option<Timestamp>) -> Result<Made<T::Output>> {
-        *self.calls.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        let mut script = self.script.lock().unwrap_or_else(PoisonError::into_inner);
+        *self.calls.lock() += 1;
+        let mut script = self.script.lock();
         let output = script(request)?;
         Ok(Made { output, used: T::expected(request), micros: None, by: None })
     }

@@ -12,11 +12,12 @@ use axum::{
     response::Response,
     serve::ListenerExt,
 };
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use std::{
     io,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
@@ -185,7 +186,7 @@ impl<D: Dialect> Drop for ModelServer<D> {
 }
 
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }
 
 async fn handle<D: Dialect>(State(shared): State<Arc<Shared<D>>>, request: Request) -> Response {

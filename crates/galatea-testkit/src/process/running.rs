@@ -1,10 +1,7 @@
 //! A running program: its output line by line, its input, signals, its end.
 
-use std::{
-    process::ExitStatus,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use parking_lot::Mutex;
+use std::{process::ExitStatus, sync::Arc, time::Duration};
 
 use nix::{
     sys::signal::{Signal, kill},
@@ -45,11 +42,11 @@ impl Default for Output {
 
 impl Output {
     fn all(&self) -> Vec<(Stream, String)> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.lines.lock().clone()
     }
 
     fn is_over(&self) -> bool {
-        *self.ended.lock().unwrap_or_else(PoisonError::into_inner) == 2
+        *self.ended.lock() == 2
     }
 
     fn text(&self, wanted: Option<Stream>) -> String {
@@ -68,10 +65,10 @@ async fn collect(output: Arc<Output>, stream: Stream, from: impl AsyncRead + Unp
     while matches!(reader.read_until(b'\n', &mut bytes).await, Ok(n) if n > 0) {
         let line = String::from_utf8_lossy(&bytes).trim_end_matches(['\n', '\r']).to_owned();
         bytes.clear();
-        output.lines.lock().unwrap_or_else(PoisonError::into_inner).push((stream, line));
+        output.lines.lock().push((stream, line));
         output.changed.send_modify(|n| *n += 1);
     }
-    *output.ended.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+    *output.ended.lock() += 1;
     output.changed.send_modify(|n| *n += 1);
 }
 

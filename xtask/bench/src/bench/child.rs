@@ -6,12 +6,13 @@ use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
+use parking_lot::Mutex;
 use std::{
     collections::VecDeque,
     net::{Ipv4Addr, TcpListener},
     path::Path,
     process::Stdio,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 use tokio::{
@@ -202,7 +203,7 @@ impl Child {
 
     /// Its last output lines.
     pub(super) fn last_output(&self) -> String {
-        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let tail = self.tail.lock();
         tail.iter().map(String::as_str).collect::<Vec<_>>().join("\n")
     }
 
@@ -239,7 +240,7 @@ async fn listen(
         if ready_sender.borrow().is_none() && line.trim_start().starts_with("ready in ") {
             ready_sender.send_replace(Some(Instant::now()));
         }
-        let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tail = tail.lock();
         if tail.len() == TAIL {
             tail.pop_front();
         }

@@ -8,9 +8,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures::StreamExt as _;
+use parking_lot::Mutex;
 use serde_json::Value;
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -76,7 +77,7 @@ impl Wiretap {
 
     /// The calls since the last time.
     pub(super) fn take(&self) -> Vec<Call> {
-        std::mem::take(&mut *self.upstream.calls.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.upstream.calls.lock())
     }
 }
 
@@ -142,7 +143,7 @@ impl Drop for Record {
             return;
         }
         self.call.took = self.started.elapsed();
-        let mut calls = self.upstream.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut calls = self.upstream.calls.lock();
         calls.push(self.call.clone());
     }
 }

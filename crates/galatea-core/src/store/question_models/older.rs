@@ -1,10 +1,7 @@
 //! Older: the models before the present one, as long as the store has embeddings of them.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use parking_lot::{Mutex, MutexGuard};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::{
     sync::Semaphore,
     task::JoinHandle,
@@ -217,7 +214,7 @@ impl Older {
     }
 
     fn lock(&self) -> MutexGuard<'_, OlderState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -3,10 +3,8 @@
 
 use async_trait::async_trait;
 use galatea_core::{EmbeddingModel, ModelInfo, Result};
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use parking_lot::Mutex;
+use std::{collections::BTreeMap, sync::Arc};
 
 use super::Guard;
 use crate::dependencies::PluginUse;
@@ -75,7 +73,7 @@ impl EmbeddingModel for EmbeddingModels {
         if full_name == self.info().full_name() {
             return None;
         }
-        let mut older = self.older.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut older = self.older.lock();
         if let Some(known) = older.get(full_name) {
             return Some(Arc::clone(known));
         }

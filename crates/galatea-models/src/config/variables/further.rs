@@ -2,6 +2,8 @@
 
 use galatea_core::Variable;
 
+use super::{large, small};
+
 /// xAI: key.
 pub const XAI_API_KEY: Variable =
     Variable::new("XAI_API_KEY", "Key of xAI.").alias(&["GROK_API_KEY"]).secret().required();
@@ -10,15 +12,10 @@ pub const XAI_BASE_URL: Variable =
     Variable::new("XAI_BASE_URL", "Address of xAI's API or of a proxy for it.")
         .or("https://api.x.ai/v1");
 /// xAI: small model.
-pub const XAI_SMALL_MODEL: Variable = Variable::new(
-    "XAI_SMALL_MODEL",
-    "Model for quick decisions; unset: chosen from the provider's list.",
-)
-.alias(&["SMALL_GROK_MODEL"]);
+pub const XAI_SMALL_MODEL: Variable = small("XAI_SMALL_MODEL").alias(&["SMALL_GROK_MODEL"]);
 /// xAI: large model.
 pub const XAI_LARGE_MODEL: Variable =
-    Variable::new("XAI_LARGE_MODEL", "Model for answers; unset: chosen from the provider's list.")
-        .alias(&["XAI_MODEL", "GROK_MODEL", "LARGE_GROK_MODEL"]);
+    large("XAI_LARGE_MODEL").alias(&["XAI_MODEL", "GROK_MODEL", "LARGE_GROK_MODEL"]);
 
 /// Settings of xAI.
 pub const XAI: &[Variable] = &[XAI_API_KEY, XAI_BASE_URL, XAI_SMALL_MODEL, XAI_LARGE_MODEL];
@@ -31,17 +28,11 @@ pub const MISTRAL_BASE_URL: Variable =
     Variable::new("MISTRAL_BASE_URL", "Address of Mistral's API or of a proxy for it.")
         .or("https://api.mistral.ai/v1");
 /// Mistral: small model.
-pub const MISTRAL_SMALL_MODEL: Variable = Variable::new(
-    "MISTRAL_SMALL_MODEL",
-    "Model for quick decisions; unset: chosen from the provider's list.",
-)
-.alias(&["SMALL_MISTRAL_MODEL"]);
+pub const MISTRAL_SMALL_MODEL: Variable =
+    small("MISTRAL_SMALL_MODEL").alias(&["SMALL_MISTRAL_MODEL"]);
 /// Mistral: large model.
-pub const MISTRAL_LARGE_MODEL: Variable = Variable::new(
-    "MISTRAL_LARGE_MODEL",
-    "Model for answers; unset: chosen from the provider's list.",
-)
-.alias(&["MISTRAL_MODEL", "LARGE_MISTRAL_MODEL"]);
+pub const MISTRAL_LARGE_MODEL: Variable =
+    large("MISTRAL_LARGE_MODEL").alias(&["MISTRAL_MODEL", "LARGE_MISTRAL_MODEL"]);
 /// Mistral: embedding model.
 pub const MISTRAL_EMBEDDING_MODEL: Variable = Variable::new(
     "MISTRAL_EMBEDDING_MODEL",

@@ -2,7 +2,7 @@
 
 use galatea_core::Variable;
 
-/// Which services make sound readable.
+/// Services that make sound readable.
 pub const TRANSCRIPTION_PROVIDER: Variable = Variable::new(
     "TRANSCRIPTION_PROVIDER",
     "Who makes voice messages and audio files readable: openai, groq, google, several in order (groq,openai), or none. Unset: the provider that answers, \

@@ -2,6 +2,8 @@
 
 use galatea_core::Variable;
 
+use super::{large, small};
+
 /// OpenAI: key.
 pub const OPENAI_API_KEY: Variable = Variable::new("OPENAI_API_KEY", "Key of OpenAI, or of the server named by OPENAI_BASE_URL. Further keys, asked when this one is refused or busy: OPENAI_API_KEY_2 to _9; so with every provider.").alias(&["OPENAI_KEY"]).secret().required();
 /// OpenAI: address.
@@ -16,17 +18,10 @@ pub const OPENAI_API: Variable = Variable::new(
 )
 .or("auto");
 /// OpenAI: small model.
-pub const OPENAI_SMALL_MODEL: Variable = Variable::new(
-    "OPENAI_SMALL_MODEL",
-    "Model for quick decisions; unset: chosen from the provider's list.",
-)
-.alias(&["SMALL_OPENAI_MODEL"]);
+pub const OPENAI_SMALL_MODEL: Variable = small("OPENAI_SMALL_MODEL").alias(&["SMALL_OPENAI_MODEL"]);
 /// OpenAI: large model.
-pub const OPENAI_LARGE_MODEL: Variable = Variable::new(
-    "OPENAI_LARGE_MODEL",
-    "Model for answers; unset: chosen from the provider's list.",
-)
-.alias(&["OPENAI_MODEL", "LARGE_OPENAI_MODEL"]);
+pub const OPENAI_LARGE_MODEL: Variable =
+    large("OPENAI_LARGE_MODEL").alias(&["OPENAI_MODEL", "LARGE_OPENAI_MODEL"]);
 /// OpenAI: embedding model.
 pub const OPENAI_EMBEDDING_MODEL: Variable = Variable::new(
     "OPENAI_EMBEDDING_MODEL",

@@ -20,11 +20,13 @@ macro_rules! pair {
             Variable::new(
                 concat!($prefix, "_REASONING_SMALL_MODEL"),
                 concat!("REASONING_SMALL_MODEL at ", $title, "; counts before it."),
-            ),
+            )
+            .form_of("REASONING_SMALL_MODEL"),
             Variable::new(
                 concat!($prefix, "_REASONING_LARGE_MODEL"),
                 concat!("REASONING_LARGE_MODEL at ", $title, "; counts before it."),
-            ),
+            )
+            .form_of("REASONING_LARGE_MODEL"),
         ]
     };
 }

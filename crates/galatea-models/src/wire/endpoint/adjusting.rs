@@ -19,11 +19,11 @@ use crate::{
 
 /// Most refusals that one call learns from. A strict service refuses a field at a time.
 const MOST: usize = 6;
-/// How long an adjustment is remembered. A service that takes the field by then is noticed, and one
+/// Time for which an adjustment is remembered. A service that takes the field by then is noticed, and one
 /// that does not costs one refused request.
 pub(crate) const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// Where it is remembered which fields and roles services refuse.
+/// Memory of the fields and roles that services refuse.
 #[derive(Clone, Default)]
 pub(crate) struct Adjusting(Option<(Choices, Arc<dyn Clock>)>);
 
@@ -249,7 +249,7 @@ impl Endpoint {
         self.post_once(path, &body, stream, call).await
     }
 
-    /// What a refusal demands of the request; refused tools become the meaning of the refusal.
+    /// The adjustment that a refusal demands; refused tools become the meaning of the refusal.
     fn demanded(&self, refused: &mut Refused, sent: &Value) -> Option<Vec<Adjustment>> {
         let open = match refused.refusal.hint {
             None | Some(Hint::Busy | Hint::WrongPath) => true,

@@ -2,10 +2,8 @@
 //! ones are not.
 
 use galatea_core::{MemoryId, Store};
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use parking_lot::{Mutex, MutexGuard};
+use std::{collections::HashMap, sync::Arc};
 use tokio::sync::Notify;
 
 use crate::turn::message::Waiting;
@@ -43,7 +41,7 @@ impl Edits {
 
     fn waiting(&self) -> MutexGuard<'_, HashMap<MemoryId, Arc<Notify>>> {
         // A panic while it is held cannot leave it half changed: each change is one call.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

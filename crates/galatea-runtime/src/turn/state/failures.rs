@@ -2,7 +2,7 @@
 //! healthy, however well its connectors do.
 
 use galatea_core::{Error, ErrorKind, model::WITHHELD_CODE};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 
 /// Failures in a row after which an agent counts as failing. A single bad request, or an outage of
 /// seconds, is over by then.
@@ -55,7 +55,7 @@ impl Failures {
     }
 
     fn lock(&self) -> MutexGuard<'_, FailureState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

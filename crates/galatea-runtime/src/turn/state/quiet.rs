@@ -3,11 +3,8 @@
 
 use futures::future::BoxFuture;
 use galatea_core::{Clock, Deadline, RoomId, Timestamp};
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use parking_lot::{Mutex, MutexGuard};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 
@@ -106,7 +103,7 @@ impl<T> Quiet<T> {
 impl<T> QuietRooms<T> {
     fn lock(&self) -> MutexGuard<'_, HashMap<RoomId, WaitingLook<T>>> {
         // Every change is whole before anything in it could panic.
-        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
+        self.rooms.lock()
     }
 }
 

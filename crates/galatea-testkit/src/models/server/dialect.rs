@@ -1,10 +1,8 @@
 //! The wire format of a provider, as the server needs it.
 
+use parking_lot::Mutex;
 use serde_json::Value;
-use std::{
-    collections::VecDeque,
-    sync::{Mutex, atomic::AtomicUsize},
-};
+use std::{collections::VecDeque, sync::atomic::AtomicUsize};
 use tokio_util::sync::CancellationToken;
 
 use super::{

@@ -1,8 +1,8 @@
 //! The time that the model takes before each answer.
 
+use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::VecDeque,
-    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -46,6 +46,6 @@ impl Thinking {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }

@@ -7,12 +7,7 @@ fn a_folder_for_embeddings_is_read_or_refused_but_not_ignored() {
     let error = configured_by(&[("LOCAL_EMBEDDING_FOLDER", "/nonexistent")]).err().unwrap();
     let text = error.report().to_string();
     assert_eq!(error.kind(), ErrorKind::Invalid);
-    if cfg!(feature = "local-embeddings") {
-        assert!(text.contains("/nonexistent/model.safetensors"), "{text}");
-    } else {
-        let fix = error.fix().unwrap();
-        assert!(fix.contains("--features local-embeddings"), "{fix}");
-    }
+    assert!(text.contains("/nonexistent/model.safetensors"), "{text}");
 }
 
 #[test]

@@ -28,6 +28,31 @@ fn parameters_by_precedence() {
 }
 
 #[test]
+fn one_value_holds_all_parameters_of_a_role() {
+    let of = |pairs: &[(&str, Value)]| {
+        let settings =
+            Settings::from_pairs(pairs.iter().map(|(k, v)| ((*k).to_owned(), v.clone())));
+        sampling(&settings, Tier::TextLarge)
+    };
+    let large = of(&[
+        ("TEXT_LARGE_SAMPLING", "temperature=0.7, Max_Tokens = 300, effort=high".into()),
+        ("DEFAULT_SAMPLING", "top_k=40, temperature=0.1".into()),
+        ("TEXT_LARGE_MAX_TOKENS", "500".into()),
+        ("DEFAULT_TOP_K", "20".into()),
+    ])
+    .unwrap();
+    assert_eq!((large.temperature, large.max_tokens), (Some(0.7), Some(500)));
+    assert_eq!((large.top_k, large.effort), (Some(20), Some(Effort::High)));
+    let object = serde_json::json!({ "temperature": 0.5, "seed": 7 });
+    let large = of(&[("TEXT_LARGE_SAMPLING", object)]).unwrap();
+    assert_eq!((large.temperature, large.seed), (Some(0.5), Some(7)));
+    for wrong in ["warmth=1", "temperature", "temperature=warm", "{'temperature':"] {
+        let error = of(&[("TEXT_LARGE_SAMPLING", wrong.into())]).unwrap_err();
+        assert!(error.to_string().contains("TEXT_LARGE_SAMPLING"), "{wrong}: {error}");
+    }
+}
+
+#[test]
 fn reasoning_models_think_unless_a_setting_says_otherwise() {
     let effort = |pairs: &[(&str, &str)], tier| {
         let settings =

@@ -42,7 +42,8 @@ impl<'a> Times<'a> {
         let pause = last.zip(asked).map(|(last, asked)| asked.since(last));
         let pause = pause.filter(|pause| *pause >= PAUSE);
         let (first, _) = begun.first()?;
-        if begun.len() == 1 && pause.is_none() && self.zone.local(*first).days == self.now.days {
+        if begun.len() == 1 && pause.is_none() && self.zone.local(*first).days() == self.now.days()
+        {
             return None;
         }
         let mut told = vec![format!("The messages shown begin {}.", self.moment(*first))];
@@ -69,13 +70,13 @@ impl<'a> Times<'a> {
     }
 
     fn day(&self, local: Local) -> String {
-        match self.now.days - local.days {
+        match self.now.days() - local.days() {
             0 => "today".to_owned(),
             1 => "yesterday".to_owned(),
             _ => {
                 let date = local.date();
                 match date.rsplit_once(' ') {
-                    Some((day, _)) if local.year == self.now.year => day.to_owned(),
+                    Some((day, _)) if local.year() == self.now.year() => day.to_owned(),
                     _ => date,
                 }
             }
