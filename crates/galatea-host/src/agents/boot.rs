@@ -9,11 +9,8 @@ use galatea_core::{
 use galatea_http::{HttpClient, HttpOptions};
 use galatea_models::{Choices, Dependencies};
 use galatea_runtime::{ClusterOptions, Orchestrator, RuntimeOptions, compare_clocks};
-use std::{
-    path::Path,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use parking_lot::Mutex;
+use std::{path::Path, sync::Arc, time::Duration};
 
 use super::{
     factory::PersonaFactory,
