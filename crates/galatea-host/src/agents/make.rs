@@ -18,7 +18,7 @@ use crate::{
         watch::{self, Renewal},
     },
     platforms::{
-        Built, PLATFORMS, TERMINAL, Taken,
+        Built, PLATFORMS, Platform, TERMINAL,
         accounts::{self, OwnSettings},
         with_policies,
     },
@@ -77,7 +77,7 @@ pub(super) fn make(
         clock: Arc::clone(clock),
     };
     let Connections { connectors, account_settings, mut states, on } =
-        connections(persona, &host, around.platforms, &mut around.taken())?;
+        connections(persona, &host, around)?;
     let name = persona.character.name.clone();
     let places =
         no_model::places(&configured, offline, &with_policies(&persona.settings)?, &connectors);
@@ -128,18 +128,20 @@ struct Connections {
 }
 
 /// Builds a connector for each account that is configured.
-fn connections(
-    persona: &Persona,
-    host: &Host,
-    platforms: Platforms,
-    taken: &mut Taken,
-) -> Result<Connections> {
+fn connections(persona: &Persona, host: &Host, around: &Surroundings) -> Result<Connections> {
     let mut built = Connections::default();
-    for platform in PLATFORMS.iter().filter(|p| platforms == Platforms::All || p.source == TERMINAL)
-    {
+    let mut taken = around.taken();
+    // Logins of an earlier start of this agent.
+    taken.release_logins(host.agent.id());
+    let is_wanted = |platform: &&Platform| match around.platforms {
+        Platforms::All => true,
+        Platforms::Terminal => platform.source == TERMINAL,
+        Platforms::None => false,
+    };
+    for platform in PLATFORMS.iter().filter(is_wanted) {
         for account in accounts::of(platform, &persona.settings) {
             let title = account.title(platform);
-            match platform.connector(&account, host, taken)? {
+            match platform.connector(&account, host, &mut taken)? {
                 Built::On(connector) => {
                     accounts::keep(&mut built.account_settings, &account, connector.info())?;
                     built.on.push((built.states.len(), platform.title));

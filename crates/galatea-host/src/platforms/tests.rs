@@ -162,3 +162,21 @@ fn every_agent_has_its_own_terminal() {
         "{socket}"
     );
 }
+
+#[test]
+fn an_agent_made_anew_keeps_its_login_and_one_that_is_gone_frees_it() {
+    let settings = Settings::from_pairs([(
+        "TELEGRAM_BOT_TOKEN",
+        "123456789:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+    )]);
+    let mut taken = Taken::default();
+    let connects = |taken: &mut Taken, name: &str| {
+        let account = first_account(&settings);
+        matches!(telegram().connector(&account, &host(name), taken).unwrap(), Built::On(_))
+    };
+    assert!(connects(&mut taken, "Ada") && !connects(&mut taken, "Ada"));
+    taken.release_logins(host("Ada").agent.id());
+    assert!(connects(&mut taken, "Ada") && !connects(&mut taken, "Bob"));
+    taken.release(host("Ada").agent.id());
+    assert!(connects(&mut taken, "Bob"));
+}
