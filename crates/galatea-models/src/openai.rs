@@ -3,6 +3,7 @@
 //! newer models.
 
 mod decode;
+mod dialect;
 mod embed;
 mod encode;
 mod error;
@@ -29,21 +30,12 @@ use galatea_core::{
 
 use galatea_http::Response;
 
+pub use self::dialect::Dialect;
 use self::encode::Cache;
 use crate::families::{Rules, Wire};
 use crate::wire::{
     Call, Endpoint, drive, event_frames, require_answer, require_messages, take_turns,
 };
-
-/// Parameters that a service of this API accepts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
-    /// OpenAI itself and Groq: they refuse unknown parameters, and reasoning models accept fewer.
-    Strict,
-    /// OpenRouter, vLLM and other servers, which also accept `top_k`, `min_p` and
-    /// `repetition_penalty`.
-    Extended,
-}
 
 /// A text model behind Chat Completions or Responses.
 pub struct OpenAiText {

@@ -17,14 +17,7 @@ use crate::{
         allocator,
         logging::{self, Logging},
     },
-    // The last three are also what `cli::memory` names as the crate's own, as are those of the host.
-    report::{exit, failure, failure::Failure, output, panic},
-};
-use galatea_host::{
-    agents::plugins,
-    characters::personas,
-    platforms::{self as connectors, accounts},
-    storage::{data_dir, database, files},
+    report::{failure::Failure, output, panic},
 };
 
 /// Entry points of the fuzzer (`fuzz/`).

@@ -23,14 +23,7 @@ use modules::{ModulePath, Modules};
 const FOLDERS: &[&str] = &["crates", "connectors"];
 
 /// Known cycles as crate, level and number of modules. The number may only decrease.
-const ALLOWED: &[(&str, &str, usize)] = &[
-    ("galatea", "crate", 2),
-    ("galatea", "crate::cli::memory", 6),
-    ("galatea", "crate::cli::memory::past::elizaos", 2),
-    ("galatea-models", "crate::config", 7),
-    ("galatea-models", "crate::config::registered", 2),
-    ("galatea-models", "crate::openai", 2),
-];
+const ALLOWED: &[(&str, &str, usize)] = &[];
 
 /// Name of the node for a module's own items.
 const OWN: &str = "(its own items)";

@@ -10,7 +10,7 @@ use galatea_core::{
 use galatea_http::HttpClient;
 
 use super::{
-    links::Endpoints,
+    endpoints::Endpoints,
     named::{Named, Why},
     nearby::is_nearby,
     siblings::Siblings,

@@ -8,7 +8,8 @@ use galatea_core::{
 };
 
 use super::{
-    context::Context, list_reader::ListReader, named::Named, parameters::sampling, uses::Use,
+    context::Context, endpoints::Endpoints, list_reader::ListReader, named::Named,
+    parameters::sampling, uses::Use,
 };
 use crate::{
     chain::{Chain, Link},
@@ -27,25 +28,6 @@ use crate::{
 
 type Make<'a> = Box<dyn Fn(Endpoint, &str) -> Arc<dyn TextModel> + 'a>;
 type MakeProbe<'a> = Box<dyn Fn(Endpoint, Vec<String>) -> Probe + 'a>;
-
-/// A provider's endpoints, one per key.
-pub(super) struct Endpoints {
-    pub(super) first: Endpoint,
-    pub(super) further: Vec<Endpoint>,
-}
-
-impl Endpoints {
-    pub(super) fn all(&self) -> impl Iterator<Item = &Endpoint> {
-        std::iter::once(&self.first).chain(&self.further)
-    }
-
-    /// Adds a public header to every call.
-    pub(super) fn with_header(self, name: &'static str, value: &str) -> Self {
-        let further =
-            self.further.into_iter().map(|endpoint| endpoint.with_header(name, value)).collect();
-        Self { first: self.first.with_header(name, value), further }
-    }
-}
 
 /// The endpoints and models of one provider.
 pub(super) struct Offer<'a> {

@@ -6,13 +6,10 @@ use galatea_core::{
     Result, Variable,
     model::{ImageGeneration, MediaModel, MediaModels, MediaTask, TextToSpeech, Transcription},
 };
-use serde::Serialize;
 
 use super::{
-    context::Context,
-    links::{Endpoints, is_private},
-    providers::Provider,
-    variables as var,
+    context::Context, endpoints::Endpoints, links::is_private, media_use::MediaUse,
+    providers::Provider, variables as var,
 };
 use crate::{
     check::Probe,
@@ -24,17 +21,6 @@ use crate::{
     retry::PATIENCE,
     wire::{Auth, Endpoint, Names},
 };
-
-/// A media model in use.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct MediaUse {
-    /// elizaOS's name of the type, such as `TRANSCRIPTION`.
-    pub kind: &'static str,
-    /// Its provider.
-    pub provider: &'static str,
-    /// Its name there.
-    pub name: String,
-}
 
 /// The media models of an agent.
 #[derive(Default)]

@@ -13,7 +13,8 @@ use galatea_core::{EmbeddingModel, Result, SecretString, Settings, TextModel, Va
 
 use super::{
     context::Context,
-    links::{Endpoints, Offer},
+    endpoints::Endpoints,
+    links::Offer,
     named::{Named, Why},
     variables::{self as var, LARGE_MODEL, SMALL_MODEL},
 };

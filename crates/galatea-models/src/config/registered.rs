@@ -2,6 +2,7 @@
 //! down, the next one if one fails.
 
 mod embedding;
+mod guard;
 
 use std::{cmp::Reverse, sync::Arc};
 
@@ -13,6 +14,8 @@ use galatea_core::{
     },
 };
 
+use guard::Guard;
+
 use super::{
     context::{EMBEDDING, seconds},
     parameters::sampling,
@@ -21,7 +24,7 @@ use super::{
 use crate::{
     chain::{Chain, Link},
     dependencies::{Dependencies, PluginUse},
-    guarded::{Allowed, Guarded, limits},
+    guarded::{Allowed, Guarded},
     media::{MediaChain, MediaLink},
     tuned::Tuned,
 };
@@ -243,26 +246,6 @@ impl Join<'_> {
             allowed,
         };
         guard.of(used_for, info, model)
-    }
-}
-
-/// State of a breaker and a timeout around a plugin's model.
-struct Guard {
-    clock: Arc<dyn Clock>,
-    dependencies: Dependencies,
-    allowed: Allowed,
-}
-
-impl Guard {
-    fn of<M: Send + Sync + ?Sized>(
-        &self,
-        used_for: PluginUse,
-        info: &ModelInfo,
-        model: Arc<M>,
-    ) -> Guarded<M> {
-        let (limits, now) = (limits(self.allowed.total), self.clock.now());
-        let breaker = self.dependencies.breaker_of_plugin(used_for, &info.full_name(), limits, now);
-        Guarded::new(model, breaker, self.allowed, false, Arc::clone(&self.clock))
     }
 }
 

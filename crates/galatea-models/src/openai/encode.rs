@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::borrow::Cow;
 
-use super::Dialect;
+use super::dialect::Dialect;
 use crate::{
     families::{Limit, Rules, Wire},
     wire::object_schema,

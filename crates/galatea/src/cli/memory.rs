@@ -17,10 +17,9 @@ use std::{path::PathBuf, process::ExitCode};
 use crate::{
     cli::flags::{Consent, Json},
     context::Context,
-    data_dir::DataDir,
-    database,
-    failure::Result,
+    report::failure::Result,
 };
+use galatea_host::{storage::data_dir::DataDir, storage::database};
 use select::Which;
 
 /// Look through what an agent remembers; remove, export and import it

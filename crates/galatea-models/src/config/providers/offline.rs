@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use galatea_core::{Error, Models, Result, Settings, TextModel};
 
-use super::super::{Configured, context::Context, variables as var};
+use super::super::{configured::Configured, context::Context, variables as var};
 use crate::{
     check::Probe,
     doctor::{OfflineModel, Script},

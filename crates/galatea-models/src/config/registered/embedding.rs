@@ -6,7 +6,7 @@ use galatea_core::{EmbeddingModel, ModelInfo, Result};
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::Guard;
+use super::guard::Guard;
 use crate::dependencies::PluginUse;
 
 /// Older models that are kept. An agent asks for the two that its store still has vectors of.

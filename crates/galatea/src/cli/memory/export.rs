@@ -18,8 +18,8 @@ use super::select::{Selection, Which, rooms};
 use crate::{
     cli::audit::utc,
     context::Context,
-    failure::{Failure, Result},
-    output::Output,
+    report::failure::{Failure, Result},
+    report::output::Output,
 };
 use file::{NewFile, unwritable};
 

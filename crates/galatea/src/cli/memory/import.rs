@@ -13,14 +13,16 @@ use std::{
 use super::{bar::Bar, own, select};
 use crate::{
     cli::flags::Json,
-    connectors::{PLATFORMS, Platform},
     context::Context,
-    data_dir::DataDir,
-    database::{self, Database},
-    exit::Exit,
-    failure::{Failure, Result},
-    personas::{self, Persona},
     report::Report,
+    report::exit::Exit,
+    report::failure::{Failure, Result},
+};
+use galatea_host::{
+    characters::personas::{self, Persona},
+    platforms::{PLATFORMS, Platform},
+    storage::data_dir::DataDir,
+    storage::database::{self, Database},
 };
 
 /// What to read.

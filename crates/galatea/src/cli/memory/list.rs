@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::select::{Which, clipped};
-use crate::{cli::audit::utc, context::Context, failure::Result};
+use crate::{cli::audit::utc, context::Context, report::failure::Result};
 
 /// Lines without `--limit`.
 pub(super) const USUAL: u32 = 20;

@@ -3,13 +3,12 @@
 use galatea_core::{AgentId, Host, RemoteId, Source, SystemClock};
 use std::sync::Arc;
 
-use crate::{
-    accounts,
-    connectors::{Built, PLATFORMS, Taken},
-    context::Context,
-    data_dir::DataDir,
-    failure::Result,
-    personas,
+use crate::{context::Context, report::failure::Result};
+use galatea_host::{
+    characters::personas,
+    platforms::accounts,
+    platforms::{Built, PLATFORMS, Taken},
+    storage::data_dir::DataDir,
 };
 
 /// The agent's accounts on a platform that settings and character files configure.

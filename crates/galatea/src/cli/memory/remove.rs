@@ -8,7 +8,7 @@ use super::{select::clipped, show};
 use crate::{
     cli::flags::Consent,
     context::Context,
-    failure::{Failure, Result},
+    report::failure::{Failure, Result},
 };
 
 pub(super) async fn remove(

@@ -19,9 +19,9 @@ use super::{
 };
 use crate::{
     context::Context,
-    failure::{Failure, Result},
-    personas, plugins,
+    report::failure::{Failure, Result},
 };
+use galatea_host::{agents::plugins, characters::personas};
 
 /// Source of what searches cost in the ledger, where platforms stand otherwise.
 const SOURCE: Source = Source::new("memory");

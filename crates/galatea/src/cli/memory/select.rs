@@ -6,7 +6,7 @@ use galatea_core::{
     store::MemoryQuery,
 };
 
-use crate::failure::Result;
+use crate::report::failure::Result;
 
 /// Names of rooms or people that an error lists at most.
 const LISTED: usize = 8;

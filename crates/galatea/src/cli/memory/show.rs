@@ -11,7 +11,7 @@ use super::{
     list::Names,
     select::{self, clipped},
 };
-use crate::{cli::audit::utc, context::Context, failure::Result};
+use crate::{cli::audit::utc, context::Context, report::failure::Result};
 
 pub(super) async fn show(
     store: &dyn Store,

@@ -7,7 +7,7 @@ use std::{
 };
 use tempfile::NamedTempFile;
 
-use crate::files;
+use galatea_host::storage::files;
 
 /// A new file that only the user can read: it contains what people said in private. Dropped before
 /// [`Self::keep`], it leaves nothing.
@@ -78,7 +78,7 @@ pub(super) fn unwritable(path: &Path, error: &io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exit::Exit;
+    use crate::report::exit::Exit;
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = std::fs::read_dir(folder).unwrap();
