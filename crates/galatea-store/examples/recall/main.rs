@@ -12,10 +12,7 @@ mod search;
 mod size;
 mod talk;
 
-use galatea_core::{
-    Error, MemoryKind, Result, Visibility,
-    store::{RecallQuery, RecallStore},
-};
+use galatea_core::{Error, Result, store::RecallStore as _};
 use galatea_store::{Database, PostgresOptions, SqliteOptions};
 use galatea_testkit::postgres::{Database as OnServer, Server};
 use secrecy::SecretString;
@@ -53,7 +50,7 @@ async fn on_sqlite(talk: &Talk, embedded: usize, questions: usize) -> Result<Val
     let path = folder.path().join("galatea.db");
     let store = Database::sqlite(&path, SqliteOptions::default()).await?;
     let filled = fill::fill(&store, talk, embedded).await?;
-    let indexed = index(&store, talk, &path).await?;
+    let indexed = index(&store, &path).await?;
     let searches = searches(&store, &Processor::of(None), talk, questions).await?;
     let found = search::found(&store, talk, questions).await?;
     let resident = size::resident();
@@ -83,17 +80,11 @@ async fn on_postgres(talk: &Talk, embedded: usize, questions: usize) -> Result<V
     Ok(report(talk, &filled, None, resident, &searches, found, &sizes))
 }
 
-/// Has the words of all messages indexed, as searches do: messages per second.
-async fn index(store: &Database, talk: &Talk, path: &Path) -> Result<f64> {
-    let question = talk.question(0)?;
-    let visible = Visibility::in_room(question.room, &[]);
-    // A search of facts brings the index up to date. One of a Room's messages may need no index.
-    let query = RecallQuery::new(visible, "unheard", 1, question.now).kind(MemoryKind::Facts);
+/// Indexes the words of all messages: messages per second.
+async fn index(store: &Database, path: &Path) -> Result<f64> {
     let mut connection = size::look(path).await?;
     let (first, begun) = (size::unindexed(&mut connection).await?, Instant::now());
-    while size::unindexed(&mut connection).await? > 0 {
-        store.recall(&query).await?;
-    }
+    while !store.index_words().await? {}
     #[allow(clippy::cast_precision_loss, reason = "figures for people")]
     Ok(first as f64 / begun.elapsed().as_secs_f64())
 }
