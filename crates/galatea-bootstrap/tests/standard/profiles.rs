@@ -112,7 +112,7 @@ async fn a_profile_with_a_fact_that_was_replaced_is_not_shown_and_made_again() {
     scene.model.enqueue("Maria works at Nautilus.");
     assert!(profile(&scene).await);
     let shown = scene.shows("FACTS").await.text;
-    assert_eq!(shown, "About Maria it is known: “Maria works at Nautilus.”.");
+    assert_eq!(shown, "About Maria it is known: “Maria works at Nautilus.”");
     assert_eq!(stored(&scene).len(), 1, "in place of the one before");
 }
 

@@ -44,10 +44,9 @@ const FAULTY: &[(&str, &str, &str, &[&str], &str)] = &[
 #[tokio::test]
 async fn a_faulty_character_file_is_shown_with_a_caret() {
     let scene = Scene::set().await;
-    let (mut named, mut files) = (Vec::new(), Vec::new());
+    let mut files = Vec::new();
     for (file, text, ..) in FAULTY {
         scene.stage.home.write(file, text);
-        named.extend(["--character", file]);
         files.push(*file);
     }
     let (file, _, _, form, _) = FAULTY[0];
@@ -58,12 +57,12 @@ async fn a_faulty_character_file_is_shown_with_a_caret() {
         assert_eq!(refused.code, Some(3), "{args:?}: {}", refused.stderr);
         says(&refused.stderr, form);
     }
-    let doctor = scene.run(&[&["doctor"], &named[..]].concat()).await;
-    assert_eq!(doctor.code, Some(7));
-    let found = findings(&scene.run(&[&["doctor", "--json"], &named[..]].concat()).await);
     let validate = scene.run(&[&["character", "validate"], &files[..]].concat()).await;
     assert_eq!(validate.code, Some(7));
-    for (_, _, code, form, place) in FAULTY {
+    for (file, _, code, form, place) in FAULTY {
+        let doctor = scene.run(&["doctor", "--character", file]).await;
+        assert_eq!(doctor.code, Some(7));
+        let found = findings(&scene.run(&["doctor", "--json", "--character", file]).await);
         reports(&doctor.stdout, &[code, "where:", place]);
         assert!(found.iter().any(|f| f["id"] == *code && f["origin"] == *place), "{code}");
         says(&validate.stdout, form);

@@ -57,7 +57,10 @@ impl Scene {
             Some(line) => value.clone_into(&mut self.lines[line].1),
             None => self.lines.push((name.to_owned(), value.to_owned())),
         }
-        format!("{name} from .env line {}", line.map_or(self.lines.len(), |line| line + 1))
+        // Further accounts read `NAME_2` as `NAME`; the line tells them apart.
+        let account = name.rsplit_once('_').filter(|(_, n)| n.parse::<u8>().is_ok());
+        let shown = account.map_or(name, |(name, _)| name);
+        format!("{shown} from .env line {}", line.map_or(self.lines.len(), |line| line + 1))
     }
 
     /// Adds a secret that must not appear in any output.
