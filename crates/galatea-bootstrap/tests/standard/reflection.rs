@@ -356,7 +356,7 @@ async fn messages_that_no_model_can_read_are_passed_over() {
 
 #[test]
 fn messages_that_lead_to_a_panic_are_passed_over() {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let mut scene = after(8);
     let answers = scene.models.clone();
     scene.models = Models::of_text(Arc::new(ScriptedModel::answering(|_| panic!("a fault"))));

@@ -46,7 +46,11 @@ impl Filled {
         let Rows { memories, derived, embeddings } = &self.rows;
         let stored: HashSet<MemoryId> = memories.iter().map(|memory| memory.id).collect();
         let mut agents: BTreeMap<_, (Vec<Memory>, DerivedChange)> = BTreeMap::new();
+        // Profiles are made of facts, which have to be stored before.
+        let mut profiles = agents.clone();
         for memory in memories {
+            let is_profile = memory.kind == MemoryKind::Profiles;
+            let agents = if is_profile { &mut profiles } else { &mut agents };
             let (said, change) = agents.entry(memory.agent_id).or_default();
             let row = derived.get(&memory.id);
             if memory.kind == MemoryKind::Messages {
@@ -59,7 +63,7 @@ impl Filled {
             let ended = row.and_then(|row| Some((row.valid_until?, row.superseded_by)));
             change.superseded.extend(ended.map(|(at, by)| Superseded { id: memory.id, at, by }));
         }
-        for (agent, (said, change)) in agents {
+        for (agent, (said, change)) in agents.into_iter().chain(profiles) {
             self.store.save_memories(&said).await.unwrap();
             let new = self.store.change_derived(agent, &change).await.unwrap();
             assert_eq!(new, change.new.len() as u64, "every derived row is stored");
