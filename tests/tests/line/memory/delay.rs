@@ -15,9 +15,9 @@ use crate::{
 
 const MESSAGES: usize = 240;
 const PARTS: [&str; 4] = ["FACTS", "MEMORIES", "SUMMARIZED_CONTEXT", "RELATIONSHIPS"];
-/// Most statements of these providers for one answer: what is known of the speakers, the summary, and
-/// a search in the Room.
-const STATEMENTS: f64 = 8.0;
+/// Most statements of these providers for one answer: what is known of the speakers, the summary,
+/// a search in the Room, and the four with which a database in memory indexes before it searches.
+const STATEMENTS: f64 = 13.0;
 
 fn plan(clock: &ManualClock, standard: galatea_core::Plugin) -> Plan {
     let reader = ScriptedModel::saying("I see.").with_info(ModelInfo {
