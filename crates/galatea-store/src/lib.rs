@@ -125,7 +125,14 @@ impl Database {
     /// # Errors
     /// As [`Database::sqlite`], in practice never.
     pub async fn in_memory() -> Result<Self> {
-        let options = SqliteOptions::default();
+        Self::in_memory_with(SqliteOptions::default()).await
+    }
+
+    /// The same with options: `clock` makes the rows of a test independent of the day it runs on.
+    ///
+    /// # Errors
+    /// Those of SQLite, such as no memory.
+    pub async fn in_memory_with(options: SqliteOptions) -> Result<Self> {
         let sqlite = Sqlite::in_memory(&options).await?;
         let backend = Backend::Sqlite(Box::new(sqlite));
         Ok(Self::over(backend, options.clock, options.redactor))

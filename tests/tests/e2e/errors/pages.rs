@@ -100,15 +100,16 @@ async fn telegram(scene: &mut Scene) -> Vec<Page> {
 /// Adds Discord accounts: one with a refused token, one whose address is a page, one that nothing
 /// listens at.
 async fn discord(scene: &mut Scene, api: &DiscordApi, nowhere: &RefusedPort) -> Vec<Page> {
-    let token = |end: &str| {
-        format!("MTEyMjMzNDQ1NTY2Nzc4ODk5.GcanAr.dc-wrong-canary-0123456789abcdefg{end}")
+    // Tokens of three applications: an application is connected once.
+    let token = |application: &str, end: &str| {
+        format!("{application}.GcanAr.dc-wrong-canary-0123456789abcdefg{end}")
     };
-    let login = scene.env("DISCORD_API_TOKEN", &token("hijkl"));
+    let login = scene.env("DISCORD_API_TOKEN", &token("MTEyMjMzNDQ1NTY2Nzc4ODk5", "hijkl"));
     scene.env("DISCORD_API_ROOT", api.url());
-    scene.env("DISCORD_API_TOKEN_2", &token("mnopq"));
+    scene.env("DISCORD_API_TOKEN_2", &token("MjEyMjMzNDQ1NTY2Nzc4ODk5", "mnopq"));
     let page = something_else(http("200 OK", "text/html", PAGE)).await;
     let root = scene.env("DISCORD_API_ROOT_2", &page);
-    scene.env("DISCORD_API_TOKEN_3", &token("rstuv"));
+    scene.env("DISCORD_API_TOKEN_3", &token("MzEyMjMzNDQ1NTY2Nzc4ODk5", "rstuv"));
     let unreachable = scene.env("DISCORD_API_ROOT_3", &nowhere.url());
     let page = |code, told, place, fix| Page { platform: "discord", code, told, place, fix };
     vec![

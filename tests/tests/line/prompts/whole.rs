@@ -7,6 +7,7 @@ use galatea_core::{
     room::{STARTED_BY, TOPIC},
     store::MemoryQuery,
 };
+use galatea_store::{Database, SqliteOptions};
 use galatea_testkit::{clock::ManualClock, models::ScriptedModel};
 use serde_json::json;
 use std::{
@@ -51,6 +52,8 @@ impl Scene {
             .set("TIMEZONE", "+01:00")
             .clock(clock.shared());
         plan.models.small = learner::model() as _;
+        let options = SqliteOptions { clock: clock.shared(), ..SqliteOptions::default() };
+        plan.store = Some(Arc::new(Database::in_memory_with(options).await.unwrap()));
         plan.character = character::load("helper.json", HELPER).unwrap().character;
         Self { house: plan.build().await, clock, model }
     }
