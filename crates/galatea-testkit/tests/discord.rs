@@ -1,4 +1,5 @@
 //! The loopback Discord server notices broken rules and does its faults.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use galatea_testkit::discord::{Channel, DiscordApi, Effect, Fault, Options};
 use reqwest::{Client, Method, StatusCode};

@@ -1,4 +1,5 @@
 //! The loopback X server verifies RFC 7636, notices broken rules and does its faults.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 use galatea_testkit::x::{Effect, ErrorBody, Fault, XApi};
 use reqwest::{Client, Method, StatusCode};

@@ -100,6 +100,9 @@ fn step<'a>(text: &'a str, talk: &Talk, in_notes: &mut bool) -> Option<&'a str> 
             return Some(words);
         }
     }
+    if let Some(words) = behind_clock(text).filter(|_| !talk.wants_clock()) {
+        return Some(words);
+    }
     if let Some(words) = behind_dated_speaker(text) {
         return Some(words);
     }
@@ -136,6 +139,12 @@ fn behind_date(text: &str) -> Option<&str> {
     });
     let has_time = words.iter().any(|word| is_clock(word));
     (is_day && has_year && has_time && words.len() <= 8).then(|| &rest[end..])
+}
+
+/// The text behind "It is 19:05 now.", as the prompt writes it.
+fn behind_clock(text: &str) -> Option<&str> {
+    let (time, rest) = text.strip_prefix("It is ")?.split_once(" now.")?;
+    is_clock(time).then_some(rest)
 }
 
 fn is_clock(word: &str) -> bool {

@@ -20,7 +20,13 @@ fn without_name<'a>(text: &str, mut names: impl Iterator<Item = &'a str>) -> Opt
         let given = bare
             .get(..name.len())
             .filter(|given| !name.is_empty() && given.to_lowercase() == name.to_lowercase())?;
-        let rest = bare[given.len()..].trim_start_matches(MARKS).trim_start_matches(' ');
+        let behind = &bare[given.len()..];
+        // A group calls the agent so, and a weak model copies it.
+        if text.trim_start().starts_with('@') && behind.starts_with([' ', ',']) {
+            let words = behind.trim_start_matches([' ', ',']);
+            return (!words.is_empty()).then_some(words);
+        }
+        let rest = behind.trim_start_matches(MARKS).trim_start_matches(' ');
         let rest = match rest.strip_prefix('[') {
             // When, as messages of others tell it.
             Some(inside) => {
@@ -51,6 +57,8 @@ mod tests {
             ("@eliza_bot: hello", "hello"),
             ("Eliza [14:05]: hello", "hello"),
             ("eliza： hello", "hello"),
+            ("@Eliza I'm sorry", "I'm sorry"),
+            ("@eliza_bot, hello", "hello"),
         ] {
             assert_eq!(off(text), Some(rest), "{text}");
         }
@@ -58,6 +66,8 @@ mod tests {
             "Elizabeth: hello",
             "hello Eliza: x",
             "Eliza says: x",
+            "@elizabeth hello",
+            "Eliza is here",
             "Eliza:",
             "Eliza",
             "",

@@ -39,6 +39,8 @@ const TIMES: [&str; 24] = [
     "zeit", "datum", "uhr", "tag", "heure", "jour", "hora", "fecha", "врем", "час", "дата", "几点",
     "時",
 ];
+/// Words of a question that asks for the time of day.
+const CLOCK: &str = "time|clock|hour|how late|uhr|spät|zeit|hora|heure|час|врем|几点|点|時";
 /// Words of a question that asks for something several times.
 const REPEATS: &str = " times|repeat|mal |wiederhol|fois|répèt|veces|repite|repita| раз|повтор|遍|重复|繰り返|\
     again and again|over and over";
@@ -63,6 +65,10 @@ impl Talk {
         let words: Vec<&str> = question.split(|c: char| !c.is_alphanumeric()).collect();
         // "now" is a part of "know", and "day" of "holiday".
         TIMES.iter().any(|word| words.contains(word) || !word.is_ascii() && question.contains(word))
+    }
+
+    pub(super) fn wants_clock(&self) -> bool {
+        self.asks(CLOCK)
     }
 
     pub(super) fn wants_repeats(&self) -> bool {

@@ -32,7 +32,6 @@ pub(in crate::config) const PROVIDERS: &[Provider] = &[
             ("http-referer", var::OPENROUTER_HTTP_REFERER),
             ("x-title", var::OPENROUTER_X_TITLE),
         ],
-        ..PLAIN
     },
     Provider {
         name: "openai",
