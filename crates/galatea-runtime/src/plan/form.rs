@@ -59,6 +59,9 @@ pub(super) fn clean(text: &str, talk: &Talk, repairs: &mut Repairs) -> String {
     if shown.len() < start.len() {
         rest = Some(without_marks_of_quotation(shown, talk).unwrap_or_else(|| shown.to_owned()));
     }
+    if is_role(rest.as_deref().unwrap_or(whole), talk) {
+        rest = Some(String::new());
+    }
     match rest {
         Some(rest) => {
             repairs.note("form of the prompt taken off");
@@ -66,6 +69,12 @@ pub(super) fn clean(text: &str, talk: &Talk, repairs: &mut Repairs) -> String {
         }
         None => whole.to_owned(),
     }
+}
+
+/// True for nothing but the name of a role: what is left of a chat template whose marks are gone.
+fn is_role(text: &str, talk: &Talk) -> bool {
+    let text = text.trim();
+    (text == "user" || ROLES.contains(&text)) && !talk.question.to_lowercase().contains(text)
 }
 
 /// The text behind one piece of the prompt's form; none if the text begins with words.
