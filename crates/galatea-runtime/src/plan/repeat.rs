@@ -1,7 +1,7 @@
 //! Cuts what a model repeats: it may say a thing twice, and not a third time. Code blocks and tables
 //! stay as they are.
 
-use std::ops::Range;
+use std::{collections::HashMap, ops::Range};
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::types::Repairs;
@@ -48,7 +48,22 @@ fn of_prose(text: &str) -> String {
     let text = without_runs(text);
     let text = without_paragraphs(&text);
     let text = without_sentences(&text);
-    without_words(&text)
+    let text = until_circling(&text);
+    without_words(text)
+}
+
+/// The text until a long sentence comes a third time, wherever the others stand: from there a model
+/// goes round in circles. A refrain has lines of verse, which are shorter.
+fn until_circling(text: &str) -> &str {
+    let mut seen: HashMap<String, usize> = HashMap::new();
+    for (range, key) in pieces(text).into_iter().filter(|(_, key)| key.len() > VERSE) {
+        let times = seen.entry(key).or_default();
+        *times += 1;
+        if *times > MOST {
+            return text[..range.start].trim_end();
+        }
+    }
+    text
 }
 
 /// Long runs of one character.
