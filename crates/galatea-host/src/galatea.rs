@@ -221,12 +221,12 @@ impl Galatea {
         orchestrator.update_agent(agent, change).await.inspect_err(|_| factory.set(before))
     }
 
-    /// Ends an agent's turns and sends, makes its models and connectors anew, and starts it again.
+    /// Ends an agent's turns and sends, rebuilds its models and connectors, and starts it again.
     /// Other agents go on meanwhile.
     ///
     /// # Errors
-    /// `NotFound` for an unknown agent, and any failure to make it anew; it may be restarted again
-    /// then.
+    /// `NotFound` for an unknown agent, and any failure to rebuild it. A restart may be tried again
+    /// after such a failure.
     pub async fn restart(&self, agent: AgentId) -> Result<()> {
         self.slot(agent)?;
         self.opened.orchestrator.restart_agent(agent, DRAIN).await

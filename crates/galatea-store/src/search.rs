@@ -3,7 +3,7 @@
 //!
 //! Words are looked up in the database's own index: FTS5 in SQLite (`sqlite.rs`), which is brought up
 //! in the background (`index.rs`), and GIN in PostgreSQL (`postgres.rs`), which stores words with
-//! their rows. `docs/search.md` tells how a search works.
+//! their rows. `docs/search.md` describes a search.
 
 mod candidates;
 mod hits;

@@ -16,7 +16,7 @@ use crate::words;
 /// Longest summary, in graphemes: about 500 tokens of every prompt of the room.
 const LONGEST: usize = 2_000;
 /// Up to this length a summary is continued, so that prompts that begin with it stay as they are; a
-/// longer one is written anew, shorter.
+/// longer one is replaced by a shorter one.
 const CONTINUED: usize = 1_500;
 /// Longest text that is added to a summary, in graphemes.
 const ADDED: usize = 500;

@@ -118,7 +118,7 @@ fn shrink(scene: &mut Scene) {
 #[tokio::test]
 async fn in_a_small_window_the_newest_sentences_stay_in_the_prompt() {
     for (first, answers) in [
-        // The old summary leaves no place: the whole is written anew.
+        // The old summary fills the section, so a new summary replaces it.
         (0..10, vec!["Maria and Bob made remark 0 to remark 19.".to_owned()]),
         // What is added does not fit: it is asked for anew.
         (0..4, vec![sentences(10..20), "Maria and Bob made remark 0 to remark 19.".to_owned()]),

@@ -30,7 +30,7 @@ pub(crate) struct Surroundings {
     pub(super) documents: library::Shared,
     /// Plugins of every agent, beside the standard ones.
     pub(super) plugins: Vec<Plugin>,
-    /// Chooses the agents' models anew.
+    /// Choosers that replace a model of an agent which its provider no longer has.
     pub(super) choosers: Arc<Choosers>,
     pub(super) taken: Mutex<Taken>,
 }

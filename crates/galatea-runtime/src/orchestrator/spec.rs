@@ -24,7 +24,7 @@ pub struct RuntimeOptions {
     pub cluster: Option<ClusterOptions>,
 }
 
-/// Makes the parts of an agent anew for each of its starts.
+/// Builds an agent's parts at each of its starts.
 #[async_trait]
 pub trait AgentFactory: Send + Sync {
     /// The parts, made from the settings of now. The character has the same id each time.

@@ -87,7 +87,7 @@ impl Orchestrator {
         self.role() != ProcessRole::All && !agent.ownership.is_leased(&info.source)
     }
 
-    /// Waits until nobody else stops, restarts, changes or removes the agent.
+    /// Waits for exclusive access: one caller at a time stops, restarts, changes or removes the agent.
     ///
     /// # Errors
     /// `NotFound` for an unknown id.

@@ -166,8 +166,8 @@ impl Suffix {
     const NONE: Self = Self { length: 0, calls: false };
 }
 
-/// True if a word may begin behind `before`, if it begins with `first`. `is_apart` tells whether
-/// `before` ends where readers pause: with a greeting or a clause.
+/// True if a word that begins with `first` may follow `before`. `is_apart` returns true if `before`
+/// ends where readers pause: after a greeting or a clause.
 pub(in crate::turn) fn begins(before: &str, first: char, is_apart: impl Fn(&str) -> bool) -> bool {
     let Some(last) = before.chars().next_back() else { return true };
     if !is_word(last) {

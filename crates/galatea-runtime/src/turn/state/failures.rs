@@ -18,7 +18,7 @@ pub(crate) struct Failures(Mutex<FailureState>);
 #[derive(Debug, Default)]
 struct FailureState {
     count: u32,
-    /// True if one of them is a fault by itself, whoever asks.
+    /// True if one of the failures does not depend on the person who asked.
     ours: bool,
     reason: String,
 }
