@@ -27,6 +27,7 @@ mod imported;
 mod init;
 mod kills;
 mod knowledge;
+mod learnt;
 mod ledger;
 mod limits;
 mod matrix;
