@@ -54,13 +54,14 @@ pub use sqlite::{Durability, SqliteOptions};
 use galatea_core::{
     AgentId, Clock, Error, Hints, Result, SecretString, Store, Timestamp, redact::Redactor,
 };
+use parking_lot::Mutex;
 use sqlx::{FromRow, postgres::PgRow, sqlite::SqliteRow};
 use std::{
     borrow::Cow,
     collections::HashMap,
     fmt,
     path::Path,
-    sync::{Arc, Mutex, atomic::AtomicI64},
+    sync::{Arc, atomic::AtomicI64},
     time::Instant,
 };
 

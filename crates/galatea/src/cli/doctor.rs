@@ -6,6 +6,7 @@ mod characters;
 mod configuration;
 mod examined;
 mod machine;
+mod remembered;
 mod repair;
 mod services;
 mod storage;
@@ -92,6 +93,7 @@ impl Doctor {
         let (personas, of_characters) = characters::check(&examined, &self.characters.characters);
         found.extend(of_characters);
         found.extend(storage::check(&examined).await);
+        found.extend(remembered::check(&examined, &personas).await);
         found.extend(answers::check(&examined, &personas));
         let models =
             if self.offline { Vec::new() } else { services::models(&examined, &personas).await };
