@@ -28,6 +28,7 @@ mod embedded;
 mod evaluators;
 mod exhausted;
 mod gate;
+mod granted;
 mod hijacked;
 mod knowledge;
 mod leaks;

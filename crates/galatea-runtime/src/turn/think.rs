@@ -9,8 +9,8 @@ pub(crate) mod report;
 
 use futures::FutureExt;
 use galatea_core::{
-    Content, Decision, Error, ErrorKind, Event, Middleware, Result, State, StepOutcome, Timestamp,
-    Turn, Verdict, model::LIMIT_CODE, store::Amount,
+    ActionResult, Content, Decision, Error, ErrorKind, Event, Media, Middleware, Result, State,
+    StepOutcome, Timestamp, Turn, Verdict, model::LIMIT_CODE, store::Amount,
 };
 use std::{panic::AssertUnwindSafe, time::Duration};
 
@@ -234,13 +234,13 @@ async fn carry_out(
     let silent = words.iter().any(|a| prompt::SILENT.contains(&a.name.as_str()))
         && !words.iter().any(|a| a.name == prompt::REPLY);
     let act::Acted { mut results, requests, rulings, errors } =
-        act::process_actions(turn, engine, &doing, &act::ActionBounds { until, lease }).await;
+        act::process_actions(turn, engine, &doing, &[], &act::ActionBounds { until, lease }).await;
     confirm::note_rulings(&rulings, verdict);
     confirm::note_errors(&errors, verdict);
     results.iter_mut().for_each(|result| only_reachable(&engine.outbox, result));
     results.extend(unknown.iter().map(|name| report::unknown(name)));
-    let others_words =
-        galatea_core::standing::authorship(turn) == galatea_core::rights::Authorship::Others;
+    let others_words = act::authorship(&results).max(galatea_core::standing::authorship(turn))
+        == galatea_core::rights::Authorship::Others;
     let mut outcome =
         Outcome { thought: plan.thought, remember: true, others_words, ..Outcome::default() };
     // The question for consent is in plain words of ours: the model may say that it is done.
@@ -279,12 +279,44 @@ async fn carry_out(
         outcome.replies.push(Content::text(words));
         outcome.replies.retain(|reply| !reply.is_empty());
     }
+    add_files(turn, &results, &mut outcome, verdict);
     outcome.results = results;
     if outcome.replies.is_empty() {
         verdict.decision = Decision::Skip;
         verdict.step("model", StepOutcome::Skip, "the model chose to say nothing");
     }
     Ok(outcome)
+}
+
+/// Most files of one answer.
+const MOST_FILES: usize = 10;
+
+/// The files that actions made go with the last message of the answer.
+fn add_files(
+    turn: &Turn<'_>,
+    results: &[ActionResult],
+    outcome: &mut Outcome,
+    verdict: &mut Verdict,
+) {
+    let made = results.iter().flat_map(|result| &result.files);
+    let mut files: Vec<Media> = made.cloned().collect();
+    if files.is_empty() {
+        return;
+    }
+    let made = files.len();
+    files.truncate(if turn.files { MOST_FILES } else { 0 });
+    if files.len() < made {
+        let why = if turn.files { "an answer has ten at most" } else { "this place takes none" };
+        let left = made - files.len();
+        verdict.step("files", StepOutcome::Note, format!("{left} files were left out: {why}"));
+    }
+    if files.is_empty() {
+        return;
+    }
+    match outcome.replies.last_mut() {
+        Some(reply) => reply.attachments.extend(files),
+        None => outcome.replies.push(Content { attachments: files, ..Content::default() }),
+    }
 }
 
 async fn joins_in(
@@ -326,6 +358,8 @@ async fn command(
         store: &*engine.store,
         directory: &engine.directory,
         outbox: &engine.outbox,
+        registry: &engine.thinking.registry,
+        grants: &engine.state.grants,
         conversation: engine.limits.conversation,
     };
     match commands::run(&parts, turn).await {

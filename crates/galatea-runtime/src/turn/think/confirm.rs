@@ -9,7 +9,10 @@ use crate::{
     commands,
     ownership::LeaseGuard,
     turn::{
-        act::{self, only_reachable, pending::Pending},
+        act::{
+            self, only_reachable,
+            pending::{Pending, Said},
+        },
         commit::outcome::Outcome,
         engine::Engine,
     },
@@ -31,14 +34,15 @@ pub(crate) async fn confirm(
         Pending::find(engine.store.as_ref(), engine.view.identity.id(), turn.room.id, &answer.code)
             .await?
     else {
-        if let Some(done) = commands::link::answer(
-            &*engine.store,
-            &engine.directory,
-            turn,
-            &answer.code,
-            answer.yes,
-        )
-        .await?
+        if matches!(answer.said, Said::Once | Said::No)
+            && let Some(done) = commands::link::answer(
+                &*engine.store,
+                &engine.directory,
+                turn,
+                &answer.code,
+                matches!(answer.said, Said::Once),
+            )
+            .await?
         {
             verdict.step("confirmation", StepOutcome::Note, "it answers whether to link people");
             return Ok(done.into());
@@ -65,11 +69,16 @@ pub(crate) async fn confirm(
             vec![drop],
         ));
     }
-    if !answer.yes {
+    if answer.said == Said::No {
         verdict.step("confirmation", StepOutcome::Note, "it was dropped");
         return Ok(outcome("Dropped: I did nothing.", vec![drop]));
     }
     let until = now.plus(engine.limits.turn);
+    for consent in pending.consents(turn, answer.said) {
+        engine.store.save_grant(&consent).await?;
+        engine.state.grants.forget();
+        verdict.step("rights", StepOutcome::Note, format!("from now on {consent}"));
+    }
     let mut done = carry_out(engine, turn, pending, until, lease, verdict).await;
     done.effects.push(drop);
     Ok(done)

@@ -42,7 +42,7 @@ pub(crate) fn failure(results: &[ActionResult]) -> String {
 pub(crate) fn unknown(name: &str) -> ActionResult {
     let name: String = name.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect();
     let text = format!("there is no {name}");
-    ActionResult { action: name, ..ActionResult::failed(text) }
+    ActionResult { action: name, ..ActionResult::failed(text).own() }
 }
 
 fn line(result: &ActionResult) -> String {
