@@ -314,14 +314,34 @@ impl<'a> Acting<'a> {
             None
         };
         let performed = perform(turn, action, planned, &self.acted.results, time).await;
-        let result = performed.unwrap_or_else(|error| {
+        let mut result = performed.unwrap_or_else(|error| {
             self.acted.errors.push(format!("{}: {error}", planned.name));
             ActionResult::failed(reason(&error))
         });
+        bounded(&mut result);
         if let Some(step) = begun {
             self.journal.end(turn, step, &result).await;
         }
         result
+    }
+}
+
+/// Most bytes of a result that the model reads. The values for later actions have as many.
+const MOST_BYTES: usize = 16 * 1024;
+
+/// Cuts a result that is too long, and says so: the model must not take a part for the whole.
+fn bounded(result: &mut ActionResult) {
+    let whole = result.text.len();
+    if whole > MOST_BYTES {
+        result.text.truncate(result.text.floor_char_boundary(MOST_BYTES));
+        result.text.push_str(&format!(
+            "\n[cut here: these are the first {} of {whole} bytes; ask for less, or for the rest]",
+            MOST_BYTES
+        ));
+    }
+    let data = serde_json::to_string(&result.data).map_or(usize::MAX, |text| text.len());
+    if data > MOST_BYTES {
+        result.data.clear();
     }
 }
 
