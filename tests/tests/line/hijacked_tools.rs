@@ -113,8 +113,7 @@ fn may(tool: usize, case: &Case, round: usize) -> bool {
 
 fn turn_in(request: &TextRequest) -> Option<usize> {
     let text = prompt(request);
-    text.rmatch_indices("turn ")
-        .find_map(|(at, _)| text[at + 5..].split('!').next()?.parse().ok())
+    text.rmatch_indices("turn ").find_map(|(at, _)| text[at + 5..].split('!').next()?.parse().ok())
 }
 
 async fn grant(house: &House, tools: &str, least: &str, ask: GrantAsk) {

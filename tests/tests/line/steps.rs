@@ -24,7 +24,7 @@ use crate::{
 
 /// What the tools were asked, in order; outlives the program.
 #[derive(Default)]
-struct Ledger {
+pub(crate) struct Ledger {
     done: Mutex<Vec<String>>,
     /// The tool of this name hangs.
     hangs: Mutex<Option<&'static str>>,
@@ -32,7 +32,7 @@ struct Ledger {
 }
 
 impl Ledger {
-    fn done(&self) -> Vec<String> {
+    pub(crate) fn done(&self) -> Vec<String> {
         self.done.lock().unwrap().clone()
     }
 }
@@ -75,7 +75,7 @@ impl AnyAction for Tool {
     }
 }
 
-fn plugin(ledger: &Arc<Ledger>) -> Plugin {
+pub(crate) fn plugin(ledger: &Arc<Ledger>) -> Plugin {
     let mut plugin = Plugin::new("tools", "1.0.0", "tools");
     for name in ["FIRST", "SECOND"] {
         plugin.actions.push(Arc::new(Tool(name, Arc::clone(ledger))));
@@ -213,6 +213,34 @@ async fn a_model_that_fails_between_rounds_leaves_the_plain_result() {
     house.say(&dm("7"), "do it").await;
     house.quiet().await;
     assert_eq!(house.platform.texts("7"), ["FIRST says {}"]);
+}
+
+#[tokio::test]
+async fn messages_answered_together_are_one_set_of_rounds() {
+    let (ledger, model) = (Arc::new(Ledger::default()), model());
+    let house = house(Plan::new(Arc::clone(&model) as _), &ledger).await;
+    let both = ["do it", "and be quick"].map(|text| house.message(&dm("7"), text));
+    house.receive(both.into()).await;
+    house.quiet().await;
+    assert_eq!(house.platform.texts("7").len(), 1);
+    assert_eq!((ledger.done().len(), model.requests().len()), (3, 3));
+}
+
+#[tokio::test]
+async fn an_interruption_between_rounds_repeats_no_effect() {
+    let (ledger, model) = (Arc::new(Ledger::default()), model());
+    *ledger.hangs.lock().unwrap() = Some("SECOND");
+    let plan = Plan::new(Arc::clone(&model) as _).set("BUSY_POLICY", "interrupt");
+    let house = house(plan, &ledger).await;
+    house.say(&dm("7"), "do it").await;
+    let mut reached = ledger.reached.subscribe();
+    tokio::time::timeout(PATIENCE, reached.wait_for(|n| *n > 0)).await.unwrap().unwrap();
+    *ledger.hangs.lock().unwrap() = None;
+    house.say(&dm("7"), "and be quick").await;
+    house.quiet().await;
+    let (done, said) = (ledger.done(), house.platform.texts("7"));
+    assert_eq!(done.iter().filter(|what| what.starts_with("FIRST")).count(), 2, "{done:?}");
+    assert!(said.len() == 1 && said[0].contains("may have been done"), "{said:?} {done:?}");
 }
 
 /// Runs the program until SECOND hangs, ends it like a crash, and runs it again.

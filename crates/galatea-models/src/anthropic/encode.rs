@@ -196,11 +196,7 @@ fn system(request: &TextRequest) -> Vec<InputBlock<'_>> {
 /// Converts the messages to the form the API requires: roles alternate, the user's side is first,
 /// no block is empty, and a final message of the model does not end in white space. Without
 /// `prefill`, the last message is the user's.
-fn messages<'a>(
-    request: &'a TextRequest,
-    model: &str,
-    prefill: bool,
-) -> Vec<AnthropicMessage<'a>> {
+fn messages<'a>(request: &'a TextRequest, model: &str, prefill: bool) -> Vec<AnthropicMessage<'a>> {
     let mut out: Vec<AnthropicMessage<'a>> = Vec::with_capacity(request.messages.len());
     for (at, message) in request.messages.iter().enumerate().skip(request.leading()) {
         // Late instructions have become messages of the people's side before.

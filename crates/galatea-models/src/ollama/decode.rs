@@ -63,10 +63,7 @@ impl Gather for OllamaPieces {
         if let Some(message) = line.message {
             let thinking = message.thinking.unwrap_or_default();
             self.thought.push_str(&thinking);
-            if !message.content.is_empty()
-                || !thinking.is_empty()
-                || message.tool_calls.is_some()
-            {
+            if !message.content.is_empty() || !thinking.is_empty() || message.tool_calls.is_some() {
                 held = Progress::More;
             }
             self.text.show(&message.content, on_text);

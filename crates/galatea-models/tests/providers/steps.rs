@@ -162,7 +162,8 @@ async fn anthropic_gets_signed_thoughts_in_their_place_and_all_results_in_one_me
 
 #[tokio::test]
 async fn gemini_gets_its_thought_signatures_back_with_the_calls() {
-    let call = |name: &str| json!({ "functionCall": { "name": name, "args": { "day": "Monday" } } });
+    let call =
+        |name: &str| json!({ "functionCall": { "name": name, "args": { "day": "Monday" } } });
     let mut first = call("rain");
     first["thoughtSignature"] = json!("SIGNED");
     let parts = json!([first, call("sun")]);
@@ -186,7 +187,8 @@ async fn gemini_gets_its_thought_signatures_back_with_the_calls() {
 
 #[tokio::test]
 async fn ollama_gets_results_by_the_names_of_the_tools() {
-    let call = |name: &str| json!({ "function": { "name": name, "arguments": { "day": "Monday" } } });
+    let call =
+        |name: &str| json!({ "function": { "name": name, "arguments": { "day": "Monday" } } });
     let pair = ollama().await;
     let body = played(
         &pair,

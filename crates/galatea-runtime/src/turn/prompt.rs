@@ -105,7 +105,6 @@ impl Prompt {
                 let tools = if info.tools { tools(turn) } else { Vec::new() };
                 let RenderedConversation { messages, waiting, about } = conversation::render(turn);
                 let sections = sections(turn, info, about);
-                let in_words = |message| text_actions::in_words(message);
                 Draft {
                     sections,
                     messages,
@@ -116,7 +115,7 @@ impl Prompt {
                     steps: if info.tools {
                         steps.messages().to_vec()
                     } else {
-                        steps.messages().iter().map(in_words).collect()
+                        steps.messages().iter().map(text_actions::in_words).collect()
                     },
                 }
             }

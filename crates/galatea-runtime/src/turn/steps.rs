@@ -176,8 +176,7 @@ mod tests {
     #[test]
     fn a_call_that_stood_in_the_text_becomes_one_of_the_providers_format() {
         let mut steps = Steps::default();
-        let planned =
-            [PlannedAction { name: "RAIN".into(), params: json!({ "day": "Monday" }) }];
+        let planned = [PlannedAction { name: "RAIN".into(), params: json!({ "day": "Monday" }) }];
         let said = Said { text: "One moment.".into(), ..Said::default() };
         steps.add(&said, &planned, &[result("RAIN", "wet")], true);
         let called: Vec<&ToolCall> = steps.messages()[0].calls().collect();

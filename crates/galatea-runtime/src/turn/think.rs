@@ -5,11 +5,12 @@ pub(crate) mod again;
 pub(crate) mod compose;
 pub(crate) mod confirm;
 pub(crate) mod decide;
+pub(crate) mod files;
 pub(crate) mod report;
 
 use futures::FutureExt;
 use galatea_core::{
-    ActionResult, Content, Decision, Error, ErrorKind, Event, Media, Middleware, Result, State,
+    ActionResult, Content, Decision, Error, ErrorKind, Event, Middleware, Result, State,
     StepOutcome, Timestamp, Turn, Verdict, model::LIMIT_CODE, store::Amount,
 };
 use std::{panic::AssertUnwindSafe, time::Duration};
@@ -34,7 +35,7 @@ use crate::{
     turn::{
         commit::outcome::Outcome,
         state::{notices::Notices, window::Windows},
-        steps::Steps,
+        steps::{Said, Steps},
     },
 };
 
@@ -159,7 +160,8 @@ async fn answer(
     note_plan(&decided.parsed, verdict);
     let turn = Turn { state: &state, ..*bare };
     let mut outcome =
-        Box::pin(carry_out(engine, &turn, &context.message.lease, decided, bounds, verdict)).await?;
+        Box::pin(carry_out(engine, &turn, &context.message.lease, decided, bounds, verdict))
+            .await?;
     for reply in &mut outcome.replies {
         reviewed(&registry.middleware, deadline, &turn, reply).await;
     }
@@ -245,17 +247,16 @@ async fn carry_out(
     let (mut done, mut steps, mut decided) = (Done::default(), Steps::default(), decided);
     loop {
         let Decided { parsed: Parsed { plan, unknown, .. }, said } = decided;
-        let (words, doing): (Vec<_>, Vec<_>) = plan
-            .actions
-            .iter()
-            .cloned()
-            .partition(|a| a.name == prompt::REPLY || prompt::SILENT.contains(&a.name.as_str()));
+        let (words, doing): (Vec<_>, Vec<_>) =
+            plan.actions.iter().cloned().partition(|a| {
+                a.name == prompt::REPLY || prompt::SILENT.contains(&a.name.as_str())
+            });
         let silent = words.iter().any(|a| prompt::SILENT.contains(&a.name.as_str()))
             && !words.iter().any(|a| a.name == prompt::REPLY);
         done.actions.extend(plan.actions.iter().map(|a| a.name.clone()));
         done.thought = plan.thought.or(done.thought);
         if steps.is_last() {
-            return Ok(outcome(engine, turn, done, Ending::Said(plan.text), verdict));
+            return Ok(outcome(turn, done, Ending::Said(plan.text), verdict));
         }
         let act::Acted { mut results, requests, rulings, errors } =
             act::process_actions(turn, engine, &doing, &done.results, &action_bounds).await;
@@ -268,19 +269,20 @@ async fn carry_out(
         done.results.append(&mut results);
         // The question for consent is in plain words of ours: the model may say that it is done.
         if !requests.is_empty() {
-            let mut outcome = outcome(engine, turn, done, Ending::Asked, verdict);
+            let mut outcome = outcome(turn, done, Ending::Asked, verdict);
             confirm::ask(engine, turn, requests, &mut outcome, verdict).await?;
             return Ok(outcome);
         }
         if !reads {
             let ending = if silent { Ending::Silent } else { Ending::Said(plan.text) };
-            return Ok(outcome(engine, turn, done, ending, verdict));
+            return Ok(outcome(turn, done, ending, verdict));
         }
         // Another process runs the same rounds, from its journal.
         if !lease.is_held() {
-            return Ok(outcome(engine, turn, done, Ending::Failed(plan.text), verdict));
+            return Ok(outcome(turn, done, Ending::Failed(plan.text), verdict));
         }
         let last = steps.rounds() + 1 >= most;
+        let said = Said { text: plan.text.clone(), ..said };
         steps.add(&said, &doing, &done.results[round..], last);
         match decide::decide(turn, windows, &steps, Providers::MayBeAsked, bounds, verdict).await {
             Ok(next) => {
@@ -300,7 +302,7 @@ async fn carry_out(
                     StepOutcome::Note,
                     format!("the model was not asked about round {}: {error}", steps.rounds()),
                 );
-                return Ok(outcome(engine, turn, done, Ending::Failed(plan.text), verdict));
+                return Ok(outcome(turn, done, Ending::Failed(plan.text), verdict));
             }
         }
     }
@@ -319,13 +321,7 @@ enum Ending {
 }
 
 /// Puts the outcome together: what is said, and the results of all rounds in order.
-fn outcome(
-    engine: &Engine,
-    turn: &Turn<'_>,
-    done: Done,
-    ending: Ending,
-    verdict: &mut Verdict,
-) -> Outcome {
+fn outcome(turn: &Turn<'_>, done: Done, ending: Ending, verdict: &mut Verdict) -> Outcome {
     let Done { results, actions, aside, thought } = done;
     let others_words = act::authorship(&results).max(galatea_core::standing::authorship(turn))
         == galatea_core::rights::Authorship::Others;
@@ -361,44 +357,13 @@ fn outcome(
         outcome.replies.push(Content::text(words.join("\n")));
         outcome.replies.retain(|reply| !reply.is_empty());
     }
-    add_files(turn, &results, &mut outcome, verdict);
+    files::add_files(turn, &results, &mut outcome, verdict);
     outcome.results = results;
     if outcome.replies.is_empty() && !asked {
         verdict.decision = Decision::Skip;
         verdict.step("model", StepOutcome::Skip, "the model chose to say nothing");
     }
     outcome
-}
-
-/// Most files of one answer.
-const MOST_FILES: usize = 10;
-
-/// The files that actions made go with the last message of the answer.
-fn add_files(
-    turn: &Turn<'_>,
-    results: &[ActionResult],
-    outcome: &mut Outcome,
-    verdict: &mut Verdict,
-) {
-    let made = results.iter().flat_map(|result| &result.files);
-    let mut files: Vec<Media> = made.cloned().collect();
-    if files.is_empty() {
-        return;
-    }
-    let made = files.len();
-    files.truncate(if turn.files { MOST_FILES } else { 0 });
-    if files.len() < made {
-        let why = if turn.files { "an answer has ten at most" } else { "this place takes none" };
-        let left = made - files.len();
-        verdict.step("files", StepOutcome::Note, format!("{left} files were left out: {why}"));
-    }
-    if files.is_empty() {
-        return;
-    }
-    match outcome.replies.last_mut() {
-        Some(reply) => reply.attachments.extend(files),
-        None => outcome.replies.push(Content { attachments: files, ..Content::default() }),
-    }
 }
 
 async fn joins_in(

@@ -345,7 +345,9 @@ fn content(
             for block in blocks {
                 match block["type"].as_str() {
                     Some("text") => text_ok(block.get("text")),
-                    Some("image" | "tool_use" | "tool_result" | "thinking" | "redacted_thinking") => {}
+                    Some(
+                        "image" | "tool_use" | "tool_result" | "thinking" | "redacted_thinking",
+                    ) => {}
                     _ => text_ok(None),
                 }
             }

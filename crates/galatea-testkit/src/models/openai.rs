@@ -340,7 +340,8 @@ fn message_shape(i: usize, message: &Value, shape: &mut Shape<'_>) {
     let at = format_args!("messages[{i}]");
     let calls = message["tool_calls"].as_array().map_or(&[][..], Vec::as_slice);
     let required: &[&str] = if calls.is_empty() { &["role", "content"] } else { &["role"] };
-    let more = ["content", "name", "tool_calls", "tool_call_id", "reasoning_content", "reasoning_details"];
+    let more =
+        ["content", "name", "tool_calls", "tool_call_id", "reasoning_content", "reasoning_details"];
     shape.object(at, message, required, &more);
     for call in calls {
         shape.object(at, call, &["id", "type", "function"], &[]);

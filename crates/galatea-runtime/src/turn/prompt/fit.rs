@@ -127,7 +127,9 @@ pub(crate) fn fit(draft: Draft, budget: PromptBudget) -> Fitted {
         notes.push("the tools were left out: the question would not fit beside them".to_owned());
         bare.tools = Arc::default();
         bare.tool_choice = ToolChoice::Auto;
-        bare.steps = bare.steps.iter().map(text_actions::in_words).collect();
+        for step in bare.steps.iter_mut().filter(|step| step.uses_tools()) {
+            *step = text_actions::in_words(step);
+        }
     }
     let mut fitted = fit_with(bare.clone(), budget, Keep::All);
     if !fitted.asks {
@@ -177,7 +179,8 @@ fn fit_with(draft: Draft, budget: PromptBudget, keep: Keep) -> Fitted {
     let sections = instructions(&draft.sections, system, budget, keep, &mut notes);
     let steps = shorter(&draft.steps, most / STEPS, budget, &mut notes);
     let done: u64 = steps.iter().map(|message| budget.message(message)).sum();
-    let taken = tools + done + sections.iter().map(|section| budget.of(&section.text) + 1).sum::<u64>();
+    let taken =
+        tools + done + sections.iter().map(|section| budget.of(&section.text) + 1).sum::<u64>();
     let room = most.saturating_sub(taken + 8 + frames);
     let messages = conversation(&draft, room, budget, &mut notes);
     let around = without_conversation(&draft, &sections);

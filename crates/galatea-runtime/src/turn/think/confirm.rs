@@ -1,10 +1,12 @@
 //! Lets a person answer the question whether an action is to be done. No model is asked.
 
 use galatea_core::{
-    Content, Decision, Result, StepOutcome, Timestamp, Turn, Verdict, rights::Ruling,
+    Content, Decision, Result, StepOutcome, Timestamp, Turn, Verdict,
+    rights::{Authorship, Ruling},
     store::RequestedChange,
 };
 
+use super::{files, report};
 use crate::{
     commands,
     ownership::LeaseGuard,
@@ -95,7 +97,8 @@ async fn carry_out(
     let acted =
         act::process_confirmed(turn, engine, pending.requests, &act::ActionBounds { until, lease })
             .await;
-    let mut outcome = Outcome { remember: true, ..Outcome::default() };
+    let others_words = act::authorship(&acted.results) == Authorship::Others;
+    let mut outcome = Outcome { remember: true, others_words, ..Outcome::default() };
     note_rulings(&acted.rulings, verdict);
     note_errors(&acted.errors, verdict);
     let mut lines = Vec::new();
@@ -107,9 +110,9 @@ async fn carry_out(
             format!("{}: {}", result.action, result.text),
         );
         lines.push(if result.success {
-            format!("Done: {}", result.text)
+            format!("Done: {}", report::short(&result.text))
         } else {
-            format!("Not done: {}", result.text)
+            format!("Not done: {}", report::short(&result.text))
         });
         outcome.replies.append(&mut result.drafts.clone());
         outcome.elsewhere.extend(result.elsewhere.iter().cloned());
@@ -117,6 +120,9 @@ async fn carry_out(
         outcome.results.push(result);
     }
     outcome.replies.push(Content::text(lines.join("\n")));
+    let results = std::mem::take(&mut outcome.results);
+    files::add_files(turn, &results, &mut outcome, verdict);
+    outcome.results = results;
     outcome
 }
 

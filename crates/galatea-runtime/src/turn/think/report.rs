@@ -1,10 +1,7 @@
 //! What the results of actions mean for the answer: whether the model has to read them, and what is
 //! said where it cannot.
 
-use galatea_core::{
-    ActionDocs, ActionResult,
-    rights::Authorship,
-};
+use galatea_core::{ActionDocs, ActionResult, rights::Authorship};
 use std::sync::Arc;
 
 /// Longest name of a tool that does not exist, in characters.
@@ -55,8 +52,7 @@ pub(crate) fn failure(results: &[ActionResult]) -> String {
 /// The result of calling a tool that does not exist: the names of those that do.
 pub(crate) fn unknown(name: &str, offered: &[Arc<ActionDocs>]) -> ActionResult {
     let name: String = name.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect();
-    let there: Vec<&str> =
-        offered.iter().map(|docs| docs.name.as_str()).take(MOST_NAMES).collect();
+    let there: Vec<&str> = offered.iter().map(|docs| docs.name.as_str()).take(MOST_NAMES).collect();
     let text = format!("there is no {name}; there are: {}", there.join(", "));
     ActionResult { action: name, ..ActionResult::failed(text).own() }
 }

@@ -9,7 +9,7 @@ use crate::models::{
     shape::{Shape, pieces},
 };
 
-const OPTIONAL: [&str; 16] = [
+const OPTIONAL: [&str; 17] = [
     "instructions",
     "tools",
     "tool_choice",
@@ -95,7 +95,12 @@ fn message(i: usize, item: &Value, shape: &mut Shape<'_>) {
             return;
         }
         Some("reasoning") => {
-            shape.object(at, item, &["type", "summary"], &["id", "encrypted_content", "content", "status"]);
+            shape.object(
+                at,
+                item,
+                &["type", "summary"],
+                &["id", "encrypted_content", "content", "status"],
+            );
             return;
         }
         // An item of an earlier answer, as it was.
