@@ -85,6 +85,21 @@ CREATE TABLE blocks (
     PRIMARY KEY (agent_id, source, kind, remote)
 );
 
+-- Who may use which tool where, and whether it asks first. The nil id stands for all Worlds, Rooms or people.
+CREATE TABLE grants (
+    agent_id uuid NOT NULL,
+    kind text NOT NULL,
+    tools text NOT NULL,
+    world_id uuid NOT NULL,
+    room_id uuid NOT NULL,
+    entity_id uuid NOT NULL,
+    least text NOT NULL,
+    ask text NOT NULL,
+    pin text,
+    at bigint NOT NULL,
+    PRIMARY KEY (agent_id, kind, tools, world_id, room_id, entity_id)
+);
+
 -- Memories: messages, and what was derived from them (facts, summaries, profiles, fragments). A derived memory has a scope, a time at which it
 -- ceased to be true, and sources.
 

@@ -87,6 +87,21 @@ CREATE TABLE blocks (
     PRIMARY KEY (agent_id, source, kind, remote)
 ) STRICT, WITHOUT ROWID;
 
+-- Who may use which tool where, and whether it asks first. The nil id stands for all Worlds, Rooms or people.
+CREATE TABLE grants (
+    agent_id BLOB NOT NULL,
+    kind TEXT NOT NULL,
+    tools TEXT NOT NULL,
+    world_id BLOB NOT NULL,
+    room_id BLOB NOT NULL,
+    entity_id BLOB NOT NULL,
+    least TEXT NOT NULL,
+    ask TEXT NOT NULL,
+    pin TEXT,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (agent_id, kind, tools, world_id, room_id, entity_id)
+) STRICT, WITHOUT ROWID;
+
 -- Memories: messages, and what was derived from them (facts, summaries, profiles, fragments). A derived memory has a scope, a time at which it
 -- ceased to be true, and sources.
 

@@ -24,6 +24,7 @@ mod event;
 #[doc(hidden)]
 pub mod export;
 mod forget;
+mod grant;
 #[doc(hidden)]
 pub mod hint;
 mod inbox;
@@ -62,6 +63,7 @@ pub use self::{
     change::{ConnectionChange, EntityChange, RoomChange, WorldChange},
     event::{EventPosition, EventStore},
     forget::ForgetStore,
+    grant::GrantStore,
     inbox::{
         ConnectorState, InFlightRows, InboxEntry, InboxItem, InboxStore, Ingest, Ingested, Mutation,
     },
@@ -125,6 +127,7 @@ pub trait Store:
     + ForgetStore
     + UsageStore
     + BlockStore
+    + GrantStore
 {
 }
 impl<T> Store for T where
@@ -141,6 +144,7 @@ impl<T> Store for T where
         + ForgetStore
         + UsageStore
         + BlockStore
+        + GrantStore
 {
 }
 

@@ -3,6 +3,7 @@
 mod block;
 mod done;
 mod export;
+mod grant;
 pub(crate) mod known;
 pub(crate) mod link;
 mod memory;
@@ -17,8 +18,8 @@ use galatea_core::{
 };
 use serde_json::{Map, json};
 
-use self::done::say;
 pub(crate) use self::{done::Done, parts::CommandParts};
+use self::{done::say, grant::GrantParts};
 
 /// The command that asks for the rest of an answer.
 pub(crate) const MORE: &str = "more";
@@ -61,8 +62,14 @@ pub(crate) async fn run(parts: &CommandParts<'_>, turn: &Turn<'_>) -> Result<Don
         "unlink" => link::end(store, turn).await?,
         MORE => say(NOTHING),
         "block" | "unblock" => say(block::run(turn, store, name == "unblock", args).await?),
+        "grant" => say(grant::add(&grants(parts), turn, args).await?),
+        "revoke" => say(grant::remove(&grants(parts), turn, args).await?),
         _ => say(help(turn)),
     })
+}
+
+fn grants<'a>(parts: &'a CommandParts<'_>) -> GrantParts<'a> {
+    GrantParts { store: parts.store, registry: parts.registry, known: parts.grants }
 }
 
 /// New start of the conversation: just behind the command, and behind what was said before it

@@ -9,6 +9,7 @@ mod commands;
 pub mod config;
 mod directory;
 pub mod explain;
+mod grants;
 pub mod history;
 mod in_flight;
 mod inbox;
@@ -24,6 +25,7 @@ pub mod plan;
 mod profile;
 mod registry;
 mod retention;
+pub mod tools;
 mod turn;
 mod unknown_outcome;
 

@@ -2,13 +2,14 @@
 
 use galatea_core::{
     ActionDocs, AnyAction, Error, Evaluator, EvaluatorUse, FileReader, Middleware, Plugin,
-    Provider, ProviderUse, Result, Service, Turn, store::PluginCache,
+    Provider, ProviderUse, Result, Service, Turn, rights::ToolIdentity, store::PluginCache,
 };
 use std::{collections::BTreeSet, ops::Deref, sync::Arc};
 
-/// An extension, with the small values of its plugin.
+/// An extension, with the name and the small values of its plugin.
 pub(crate) struct Extension<T: ?Sized> {
     code: Arc<T>,
+    plugin: Arc<str>,
     cache: PluginCache,
 }
 
@@ -16,6 +17,13 @@ impl<T: ?Sized> Extension<T> {
     /// A turn as the code of this plugin sees it.
     pub(crate) fn turn<'a>(&'a self, turn: &Turn<'a>) -> Turn<'a> {
         Turn { cache: &self.cache, ..*turn }
+    }
+}
+
+impl Extension<dyn AnyAction> {
+    /// The action as grants name it; `name` is that of its docs.
+    pub(crate) fn identity(&self, name: &str) -> ToolIdentity {
+        self.code.tool().unwrap_or_else(|| ToolIdentity::new(&*self.plugin, name))
     }
 }
 
@@ -58,7 +66,7 @@ impl Registry {
             file_reader: None,
         };
         for plugin in in_order(plugins)? {
-            let cache = cache(&plugin.name);
+            let cache = (Arc::<str>::from(&*plugin.name), cache(&plugin.name));
             for action in plugin.actions {
                 let docs = Arc::new(action.docs());
                 if registry.actions.iter().any(|(known, _)| known.name == docs.name) {
@@ -82,6 +90,11 @@ impl Registry {
         Ok(registry)
     }
 
+    /// Every tool that grants can name, with the name that the model calls.
+    pub(crate) fn tools(&self) -> impl Iterator<Item = (ToolIdentity, &Arc<ActionDocs>)> {
+        self.actions.iter().map(|(docs, action)| (action.identity(&docs.name), docs))
+    }
+
     /// Providers that take part in every turn.
     pub(crate) fn standing(&self) -> impl Iterator<Item = &Extension<dyn Provider>> {
         self.providers.iter().filter(|p| p.when() == ProviderUse::Always)
@@ -93,8 +106,8 @@ impl Registry {
     }
 }
 
-fn extension<T: ?Sized>(code: Arc<T>, cache: &PluginCache) -> Extension<T> {
-    Extension { code, cache: cache.clone() }
+fn extension<T: ?Sized>(code: Arc<T>, (plugin, cache): &(Arc<str>, PluginCache)) -> Extension<T> {
+    Extension { code, plugin: Arc::clone(plugin), cache: cache.clone() }
 }
 
 fn in_order(mut plugins: Vec<Plugin>) -> Result<Vec<Plugin>> {

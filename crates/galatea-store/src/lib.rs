@@ -25,6 +25,7 @@ mod error;
 mod event;
 mod forget;
 mod forgotten;
+mod grant;
 mod inbox;
 mod index;
 mod lease;

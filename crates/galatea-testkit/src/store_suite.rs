@@ -13,6 +13,7 @@ pub mod embeddings;
 pub mod fixtures;
 pub mod followers;
 pub mod forgotten;
+pub mod grants;
 pub mod ingest;
 pub mod large;
 pub mod leases;
@@ -98,6 +99,7 @@ macro_rules! store_suite {
             leases: parts_are_shared_out, members_are_counted_by_group, events_reach_the_others, a_lease_ends_by_the_stores_clock, a_process_that_lost_a_part_commits_nothing,
                 a_process_that_lost_an_account_settles_only_what_was_sent, leaving_gives_everything_back,
                 unfinished_is_listed_by_part, the_oldest_unstarted_message_is_known;
+            grants: grants_are_replaced_listed_and_removed, a_forgotten_persons_consents_go, a_moved_rooms_grants_go_along;
             steps: a_step_is_begun_and_gets_its_result, steps_go_with_their_message;
             usage: a_turn_adds_to_the_ledger_in_its_commit, embeddings_bring_their_cost, old_days_of_the_ledger_are_deleted, standings_tell_days_and_holders_apart, many_add_to_one_row_at_once, the_block_list_is_kept;
             tasks: a_turn_saves_and_removes_tasks, a_conflict_leaves_tasks_as_they_were, of_two_answers_one_takes_the_task, a_forgotten_persons_tasks_go;

@@ -55,11 +55,13 @@ impl Action for UpdateSettings {
         _: &[ActionResult],
     ) -> Result<ActionResult> {
         if !rights::may_change_room(turn)? {
-            return Ok(ActionResult::failed("only admins of this room may change its settings"));
+            return Ok(
+                ActionResult::failed("only admins of this room may change its settings").own()
+            );
         }
         let key = words::name(&params.key);
         if key.is_empty() {
-            return Ok(ActionResult::failed("the setting has no name"));
+            return Ok(ActionResult::failed("the setting has no name").own());
         }
         let normal = world_settings::normal(&key);
         if normal == RETENTION {
@@ -76,13 +78,14 @@ impl Action for UpdateSettings {
             // Merging removes a key whose value is null.
             Value::Null
         } else if settings.is_some_and(|known| known.len() >= MOST && !known.contains_key(&key)) {
-            return Ok(ActionResult::failed("this room has too many settings already"));
+            return Ok(ActionResult::failed("this room has too many settings already").own());
         } else {
             json!(words::line(&params.value, LONGEST))
         };
         let changed = Map::from_iter([(key.clone(), value)]);
         let metadata = Map::from_iter([("settings".to_owned(), Value::Object(changed))]);
         Ok(ActionResult::ok(format!("noted: {key}"))
+            .own()
             .effect(RequestedChange::MergeRoomMetadata { room: turn.room.id, metadata }))
     }
 }
@@ -90,7 +93,7 @@ impl Action for UpdateSettings {
 /// Sets what the character wants to know of each World.
 fn of_world(turn: &Turn<'_>, setting: &WorldSetting, value: &str) -> Result<ActionResult> {
     if standing::standing(turn, turn.world)? < Standing::Admin {
-        return Ok(ActionResult::failed("only admins of this place may change its settings"));
+        return Ok(ActionResult::failed("only admins of this place may change its settings").own());
     }
     let value = words::line(value, LONGEST_WORLD_SETTING);
     let value = match setting.accept(&value) {
@@ -110,7 +113,7 @@ fn of_world(turn: &Turn<'_>, setting: &WorldSetting, value: &str) -> Result<Acti
         None => format!("removed: {}", setting.name),
     };
     let change = RequestedChange::SetWorldSetting { world, key, value };
-    Ok(ActionResult::ok(done).effect(change))
+    Ok(ActionResult::ok(done).own().effect(change))
 }
 
 /// Sets how long the World keeps its messages.
@@ -118,10 +121,13 @@ fn retention(turn: &Turn<'_>, value: &str) -> Result<ActionResult> {
     if turn.room.kind.is_direct() {
         return Ok(ActionResult::failed(
             "this is set in groups only; here /privacy forget me deletes what a person wrote",
-        ));
+        )
+        .own());
     }
     if standing::standing(turn, turn.world)? < Standing::Owner {
-        return Ok(ActionResult::failed("only the owner says how long messages are kept here"));
+        return Ok(
+            ActionResult::failed("only the owner says how long messages are kept here").own()
+        );
     }
     let Some(days) = days(value).filter(|days| *days <= MOST_RETENTION_DAYS) else {
         return Ok(ActionResult::failed(format!(
@@ -140,7 +146,7 @@ fn retention(turn: &Turn<'_>, value: &str) -> Result<ActionResult> {
         ),
     };
     let change = RequestedChange::SetRetention { world: turn.room.world_id, days };
-    Ok(ActionResult::ok(done).effect(change))
+    Ok(ActionResult::ok(done).own().effect(change))
 }
 
 /// Days as `30`, `30 days` or `1 day`. Any other unit is refused: "1 year" is not a day.

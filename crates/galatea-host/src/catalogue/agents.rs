@@ -64,6 +64,36 @@ pub(super) const PAGES: &[Explanation] = &[
         "Start the agent once, or leave out --agent to block for all of them.",
     ),
     Explanation::new(
+        "GAL-GRANT-TOOL",
+        "A grant names a tool that there is not",
+        "A rule that matches nothing would look as if it held. A tool is written as the plugin or server and its name there, such as weather/forecast; weather/* means all tools of weather.",
+        "Name one of those that the message lists. `galatea grant ls` and /grant in a chat list all. A new server's tools are known once its agent has connected to it.",
+    ),
+    Explanation::new(
+        "GAL-GRANT-FORM",
+        "A grant cannot be read",
+        "A grant is a tool (OWNER/NAME or OWNER/*), the least standing that may use it (member, admin, owner, agent-owner, nobody) and when it asks first (never, others-words, always).",
+        "Write it in this form: galatea grant add weather/* member --ask never",
+    ),
+    Explanation::new(
+        "GAL-GRANT-PLACE",
+        "The agent knows no such World or room",
+        "A grant for one place names a World or room in which the agent was spoken to, by the platform's id or its name.",
+        "Have a person write there once, or check the id.",
+    ),
+    Explanation::new(
+        "GAL-GRANT-UNKNOWN",
+        "There is no such grant",
+        "`galatea grant rm` removes a grant of exactly these tools, in the place that --world and --room name.",
+        "`galatea grant ls` shows the grants.",
+    ),
+    Explanation::new(
+        "GAL-GRANT-AGENT",
+        "No such agent has run here",
+        "Grants belong to an agent, and none of this name is stored.",
+        "Start the agent once, or leave out --agent to grant for all of them.",
+    ),
+    Explanation::new(
         "GAL-USAGE-SINCE",
         "--since is neither a date nor a number of days",
         "`galatea usage` begins at a day: a date such as 2026-01-31, or so many days back, such as 7d.",

@@ -31,6 +31,7 @@ use crate::{
     ownership::Ownership,
     profile::{CurrentProfile, Profile},
     registry::Registry,
+    tools,
     turn::{Background, Claims, Engine, EngineParts, PluginParts, Thinking},
 };
 
@@ -80,6 +81,7 @@ pub(super) async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Resul
     let services = Services::new(registry.services.iter().cloned());
     let shared = Shared::load(options, &spec.character, profile, &spec.connectors).await?;
     let Shared { store, clock, profile, .. } = &shared;
+    tools::announce(&**store, id, &registry, clock.now()).await?;
     let outbox = shared.outbox();
     let outbound: Arc<dyn Outbound> = Arc::new(ThroughOutbox(Arc::downgrade(&outbox)));
     let budget = Budget::new(

@@ -1,7 +1,8 @@
 //! The turn engine of one agent: its parts.
 
 use galatea_core::{
-    AgentView, Clock, EventBus, MemoryId, Models, Outbound, Services, Store,
+    AgentView, Clock, EventBus, MemoryId, Models, Outbound, Result, Services, Store,
+    rights::{Grant, Scope},
     store::{InboxItem, PluginCache, PluginStore},
 };
 use rand::RngExt;
@@ -13,6 +14,7 @@ use crate::{
     budget::Budget,
     config::{Limits, Policies},
     directory::Directory,
+    grants::KnownGrants,
     in_flight::InFlight,
     outbox::Outbox,
     ownership::Ownership,
@@ -258,6 +260,18 @@ impl Engine {
         })
     }
 
+    /// Grants of the agent's tools. They are read at most every two seconds, and twice a minute where
+    /// no tool needs one.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(crate) async fn grants(&self) -> Result<Arc<[Grant]>> {
+        let mut actions = self.thinking.registry.actions.iter();
+        let wanted = actions.any(|(_, action)| action.scope() == Scope::Outside);
+        let agent = self.view.identity.id();
+        self.state.grants.read(&*self.store, agent, self.clock.now(), wanted).await
+    }
+
     /// Waits until a message with several unfinished turns may have its next one. The process pauses
     /// once for a message, not again when it retries the turn. A stop ends the pause, and the turn runs
     /// in the time that the stop leaves.
@@ -283,6 +297,8 @@ pub(crate) struct EngineState {
     pub(super) people: RoomPeopleCache,
     /// Answers to bots in a row.
     pub(super) hops: Hops,
+    /// Who may use which tool.
+    pub(crate) grants: KnownGrants,
     /// Messages that are being answered, for edits of them.
     pub(crate) edits: Edits,
     /// Time at which each group was last shown the answer to a command of everybody's.
@@ -301,6 +317,7 @@ impl EngineState {
             beginnings: Beginnings::new(),
             people: RoomPeopleCache::new(),
             hops: Hops::default(),
+            grants: KnownGrants::default(),
             edits: Edits::default(),
             shown: ShownCommands::default(),
             failures: Arc::default(),

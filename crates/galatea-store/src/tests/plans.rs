@@ -39,7 +39,8 @@ const WHOLE: &[(&str, &[&str])] = &[
     ("operator's search", &["embeddings", "memories"]),
     // Tasks are few, and a person or a Room seldom goes.
     ("forget::TASKS", &["tasks"]),
-    ("room::MOVE", &["tasks"]),
+    ("forget::GRANTS", &["grants"]),
+    ("room::MOVE", &["tasks", "grants"]),
 ];
 
 /// The same in SQLite.
@@ -54,6 +55,7 @@ const WHOLE_IN_SQLITE: &[(&str, &[&str])] = &[
     ("forget::MEMORIES", &["inbox"]),
     ("room::MOVE", &["inbox", "outbox"]),
     // Lists of all that an agent has of something.
+    ("grant::GRANTS", &["grants"]),
     ("link::LINKS", &["identity_links"]),
     ("task::TASKS", &["tasks"]),
     ("usage::BLOCKS", &["blocks"]),

@@ -12,8 +12,9 @@ use galatea_testkit::store_suite::fixtures::Scene;
 use crate::{
     agent, audit, backlog, cache, connect, connector_state, cursor, deleted, derived,
     dialect::{Dialects, Listed},
-    doomed, effect, embedding, entity, forget, forgotten, inbox, index, link, memory, neighbour,
-    outbox, postgres, relationship, room, rows, search, sqlite, step, task, usage, world,
+    doomed, effect, embedding, entity, forget, forgotten, grant, inbox, index, link, memory,
+    neighbour, outbox, postgres, relationship, room, rows, search, sqlite, step, task, usage,
+    world,
 };
 
 /// Constants of other modules as [`Listed`].
@@ -70,6 +71,9 @@ const NAMED: &[Listed] = listed![
     entity::ENTITIES_IN_ROOM,
     entity::ENTITIES_IN_WORLD,
     forget::MEMORIES,
+    grant::GRANTS,
+    grant::REMOVE,
+    grant::SAVE,
     inbox::OF_TURN,
     inbox::TROUBLED,
     inbox::UNEXPLAINED,

@@ -12,6 +12,7 @@ mod connector;
 mod doctor;
 mod explain;
 pub(crate) mod flags;
+mod grant;
 mod init;
 mod knowledge;
 mod man;
@@ -89,6 +90,7 @@ pub(crate) enum Command {
     Models(models::Models),
     Pairing(pairing::Pairing),
     Block(block::Block),
+    Grant(grant::GrantCommand),
     Usage(usage::Usage),
     Memory(memory::Memory),
     Completions(completions::Completions),
@@ -119,6 +121,7 @@ pub(crate) async fn run(cli: Cli, context: &Context) -> Result<ExitCode> {
         Command::Models(models) => models.run(context).await,
         Command::Pairing(pairing) => pairing.run(context).await,
         Command::Block(block) => block.run(context).await,
+        Command::Grant(grant) => grant.run(context).await,
         Command::Usage(usage) => usage.run(context).await,
         Command::Memory(memory) => memory.run(context).await,
         Command::Completions(completions) => Ok(completions.run(command(), context)),
