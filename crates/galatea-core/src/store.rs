@@ -42,6 +42,7 @@ mod recall;
 pub mod shared_breaker;
 mod step;
 pub mod task;
+mod task_queue;
 mod turn;
 mod usage;
 
@@ -52,6 +53,7 @@ pub use inbox::Envelope;
 pub use memory::{MemoryQuery, MemoryStore};
 pub use plugin_cache::PluginCache;
 pub use recall::{MOST_RECALLED, Meaning, RecallQuery, RecallStore, Recalled};
+pub use task::{TaskQuery, TaskRun, TaskState};
 pub use usage::{Amount, Day, UsageRow};
 
 // Only the engine and the stores use these: connectors and plugins cannot reach them.
@@ -74,6 +76,7 @@ pub use self::{
     outbox::{OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement},
     partition::{Partition, ROOM_PARTITIONS, room_partition},
     step::{JournalStep, StepStore},
+    task_queue::{TaskCommit, TaskQueue},
     turn::{FinishedMessage, NewDelivery, TurnRecord},
     usage::{
         Block, BlockKind, BlockStore, Holder, SharedSum, SharedTotal, SharedUse, UsageStore,
@@ -118,6 +121,7 @@ pub trait Store:
     + InboxStore
     + OutboxStore
     + StepStore
+    + TaskQueue
     + AuditStore
     + LeaseStore
     + EventStore
@@ -134,6 +138,8 @@ impl<T> Store for T where
         + InboxStore
         + OutboxStore
         + StepStore
+        + TaskQueue
+        + TaskQueue
         + AuditStore
         + LeaseStore
         + EventStore
@@ -227,6 +233,11 @@ pub trait TaskStore: Send + Sync {
     /// Tasks of an agent carrying every one of these tags, the one due first before the others.
     /// Called when an action waits for a confirmation, when one is answered, and by plugins.
     async fn tasks(&self, agent: AgentId, tags: &[String]) -> Result<Vec<Task>>;
+    /// A task by its id; none if it does not exist. Called by commands and by plugins.
+    async fn task(&self, agent: AgentId, id: TaskId) -> Result<Option<Task>>;
+    /// Tasks of an agent that run by themselves, the one due first before the others, at most `limit`.
+    /// Called by lists of reminders, and where their number is limited.
+    async fn scheduled(&self, agent: AgentId, query: TaskQuery, limit: u32) -> Result<Vec<Task>>;
     /// Removes a task; false when there was none. Called when a code is used, and by plugins.
     async fn delete_task(&self, agent: AgentId, id: TaskId) -> Result<bool>;
 }

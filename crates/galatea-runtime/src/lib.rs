@@ -24,6 +24,7 @@ pub mod plan;
 mod profile;
 mod registry;
 mod retention;
+mod tasks;
 mod turn;
 mod unknown_outcome;
 

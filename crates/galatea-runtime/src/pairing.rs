@@ -219,6 +219,7 @@ impl PendingPairing {
                 .map(|(key, value)| (key.to_owned(), value))
                 .collect::<Map<_, _>>(),
             due: self.until,
+            run: None,
         }
     }
 

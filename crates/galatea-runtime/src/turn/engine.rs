@@ -2,10 +2,11 @@
 
 use galatea_core::{
     AgentView, Clock, EventBus, MemoryId, Models, Outbound, Services, Store,
-    store::{InboxItem, PluginCache, PluginStore},
+    store::{InboxItem, PluginCache, PluginStore, RequestedChange},
 };
 use rand::RngExt;
 use std::{sync::Arc, time::Duration};
+use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::message::{Claimed, Waiting};
@@ -73,6 +74,8 @@ pub(crate) struct Engine {
     pub(crate) claims: Arc<Claims>,
     /// Runner of work that outlives a turn.
     pub(crate) background: Arc<Background>,
+    /// Wakes the search for due tasks.
+    tasks: Arc<Notify>,
     /// Knowledge about Rooms; empty at first.
     pub(crate) state: Arc<EngineState>,
 }
@@ -89,6 +92,7 @@ pub(crate) struct EngineParts {
     pub(crate) outbox: Arc<Outbox>,
     pub(crate) claims: Claims,
     pub(crate) background: Background,
+    pub(crate) tasks: Arc<Notify>,
 }
 
 /// Models and plugins, with which answers are made.
@@ -211,7 +215,7 @@ impl Background {
     }
 
     /// Runs work that is dropped where it is when the agent halts.
-    pub(super) fn until_halt(&self, work: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn until_halt(&self, work: impl Future<Output = ()> + Send + 'static) {
         let halt = self.halt.clone();
         self.tasks.spawn(async move {
             halt.run_until_cancelled(work).await;
@@ -238,6 +242,7 @@ impl Engine {
             outbox: parts.outbox,
             claims: Arc::new(parts.claims),
             background: Arc::new(parts.background),
+            tasks: parts.tasks,
             state: Arc::new(EngineState::new()),
         }
     }
@@ -256,6 +261,13 @@ impl Engine {
             profile,
             ..Self::clone(self)
         })
+    }
+
+    /// Wakes the search for due tasks if one of these changes stores a task.
+    pub(crate) fn wake_tasks(&self, effects: &[RequestedChange]) {
+        if effects.iter().any(|effect| matches!(effect, RequestedChange::SaveTask { .. })) {
+            self.tasks.notify_one();
+        }
     }
 
     /// Waits until a message with several unfinished turns may have its next one. The process pauses

@@ -1,0 +1,130 @@
+//! Looks for due tasks: one query of the store for all agents of a process.
+
+use galatea_core::{AgentId, Clock, Result, Store, Timestamp, kill_point};
+use parking_lot::Mutex;
+use std::{collections::HashMap, sync::Arc, time::Duration};
+use tokio::sync::{Notify, Semaphore};
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::run::TaskRunner;
+
+/// Longest pause between two looks: another process may have stored a task.
+const LONGEST: Duration = Duration::from_secs(5);
+/// Pause after a failed look.
+const RETRY: Duration = Duration::from_secs(1);
+/// Tasks of one look.
+const BATCH: u32 = 64;
+/// Runs at once in a process.
+const AT_ONCE: usize = 16;
+/// Time for which a process has a task, longer than a run may take ([`super::run`]). A process that is
+/// paused for longer cannot commit any more.
+const LEASE: Duration = Duration::from_secs(120);
+
+/// The agents of a process whose tasks are run; none once there is no orchestrator any more.
+type Running = dyn Fn() -> Option<Vec<Arc<TaskRunner>>> + Send + Sync;
+
+/// Runs the due tasks of all agents of a process.
+pub(crate) struct TaskPoller {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    wake: Arc<Notify>,
+    slots: Arc<Semaphore>,
+    stop: Mutex<Option<CancellationToken>>,
+}
+
+impl TaskPoller {
+    pub(crate) fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Arc<Self> {
+        Arc::new(Self {
+            store,
+            clock,
+            wake: Arc::default(),
+            slots: Arc::new(Semaphore::new(AT_ONCE)),
+            stop: Mutex::default(),
+        })
+    }
+
+    /// Wakes the poller when a task was stored.
+    pub(crate) fn waker(&self) -> Arc<Notify> {
+        Arc::clone(&self.wake)
+    }
+
+    /// Starts the poller, or has a running one look at once. Called at the start of each agent, inside
+    /// of a runtime.
+    pub(crate) fn start(
+        self: &Arc<Self>,
+        running: impl Fn() -> Option<Vec<Arc<TaskRunner>>> + Send + Sync + 'static,
+    ) {
+        self.wake.notify_one();
+        let mut stop = self.stop.lock();
+        if stop.as_ref().is_some_and(|stop| !stop.is_cancelled()) {
+            return;
+        }
+        let token = CancellationToken::new();
+        *stop = Some(token.clone());
+        let poller = Arc::clone(self);
+        tokio::spawn(async move {
+            token.run_until_cancelled(poller.poll(&running)).await;
+        });
+    }
+
+    /// Ends the search. Runs that have begun go on.
+    pub(crate) fn stop(&self) {
+        if let Some(stop) = self.stop.lock().take() {
+            stop.cancel();
+        }
+    }
+
+    async fn poll(&self, running: &Running) {
+        loop {
+            let Some(runners) = running() else { return };
+            let pause = match self.look(&runners).await {
+                Ok(pause) => pause,
+                Err(error) => {
+                    tracing::warn!(error = %error.report(), retry_in = ?RETRY, "failed to look for due tasks; retrying");
+                    RETRY
+                }
+            };
+            // Agents must be able to end during the pause.
+            drop(runners);
+            tokio::select! {
+                () = self.wake.notified() => {}
+                () = self.clock.sleep(pause) => {}
+                // The clock may be set, or stand still.
+                () = tokio::time::sleep(LONGEST) => {}
+            }
+        }
+    }
+
+    /// Claims and starts what is due. Returns the pause until the next task is due.
+    async fn look(&self, runners: &[Arc<TaskRunner>]) -> Result<Duration> {
+        let by_agent: HashMap<AgentId, &Arc<TaskRunner>> =
+            runners.iter().map(|runner| (runner.agent(), runner)).collect();
+        if by_agent.is_empty() {
+            return Ok(LONGEST);
+        }
+        let agents: Vec<AgentId> = by_agent.keys().copied().collect();
+        let now = self.clock.now();
+        let found = self.store.next_tasks(&agents, now, BATCH).await?;
+        let is_full = found.len() >= BATCH as usize;
+        for task in found {
+            if task.due > now {
+                return Ok(pause_until(task.due, now));
+            }
+            let Some(runner) = by_agent.get(&task.agent_id) else { continue };
+            let Ok(slot) = Arc::clone(&self.slots).acquire_owned().await else { break };
+            let claim = Uuid::now_v7();
+            let now = self.clock.now();
+            if !self.store.claim_task(task.id, claim, now, now.plus(LEASE)).await? {
+                continue;
+            }
+            kill_point("task.claimed");
+            runner.spawn(task, claim, slot);
+        }
+        Ok(if is_full { Duration::ZERO } else { LONGEST })
+    }
+}
+
+fn pause_until(due: Timestamp, now: Timestamp) -> Duration {
+    due.since(now).min(LONGEST)
+}
