@@ -41,6 +41,7 @@ mod rights;
 mod rooms;
 mod sections;
 mod stopping;
+mod tasks;
 mod typing;
 mod unserved;
 mod voice;

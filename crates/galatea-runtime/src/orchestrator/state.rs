@@ -76,7 +76,11 @@ impl Orchestrator {
     /// `Invalid` for a role that leaves work to others, with a store that has one process.
     pub fn new(mut options: RuntimeOptions) -> Result<Arc<Self>> {
         options.cluster = ownership::shared(&options.store, options.cluster)?;
-        let tasks = TaskPoller::new(Arc::clone(&options.store), Arc::clone(&options.clock));
+        let tasks = TaskPoller::new(
+            Arc::clone(&options.store),
+            Arc::clone(&options.clock),
+            options.reconcile_every,
+        );
         Ok(Arc::new_cyclic(|me| Self {
             options,
             agents: Mutex::default(),
@@ -85,6 +89,11 @@ impl Orchestrator {
             me: Weak::clone(me),
             closing: CancellationToken::new(),
         }))
+    }
+
+    /// Looks for due tasks at once. Called after a task was stored other than by a turn.
+    pub fn look_for_tasks(&self) {
+        self.tasks.waker().notify_one();
     }
 
     /// Has the tasks of this process's running agents run at their time.

@@ -86,7 +86,7 @@ pub(super) async fn commit(
     kill_point("task.after");
     engine.directory.rooms.apply(&effects);
     engine.outbox.submit(prepared);
-    engine.wake_tasks(&effects);
+    engine.wake_tasks();
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Looks for due tasks: one query of the store for all agents of a process.
 
-use galatea_core::{AgentId, Clock, Result, Store, Timestamp, kill_point};
+use galatea_core::{AgentId, Clock, Result, Store, kill_point};
 use parking_lot::Mutex;
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::sync::{Notify, Semaphore};
@@ -9,8 +9,6 @@ use uuid::Uuid;
 
 use super::run::TaskRunner;
 
-/// Longest pause between two looks: another process may have stored a task.
-const LONGEST: Duration = Duration::from_secs(5);
 /// Pause after a failed look.
 const RETRY: Duration = Duration::from_secs(1);
 /// Tasks of one look.
@@ -28,16 +26,20 @@ type Running = dyn Fn() -> Option<Vec<Arc<TaskRunner>>> + Send + Sync;
 pub(crate) struct TaskPoller {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
+    /// Longest pause between two looks: another process may have stored a task.
+    every: Duration,
     wake: Arc<Notify>,
     slots: Arc<Semaphore>,
     stop: Mutex<Option<CancellationToken>>,
 }
 
 impl TaskPoller {
-    pub(crate) fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Arc<Self> {
+    /// Looks at least this often.
+    pub(crate) fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, every: Duration) -> Arc<Self> {
         Arc::new(Self {
             store,
             clock,
+            every,
             wake: Arc::default(),
             slots: Arc::new(Semaphore::new(AT_ONCE)),
             stop: Mutex::default(),
@@ -55,9 +57,9 @@ impl TaskPoller {
         self: &Arc<Self>,
         running: impl Fn() -> Option<Vec<Arc<TaskRunner>>> + Send + Sync + 'static,
     ) {
-        self.wake.notify_one();
         let mut stop = self.stop.lock();
         if stop.as_ref().is_some_and(|stop| !stop.is_cancelled()) {
+            self.wake.notify_one();
             return;
         }
         let token = CancellationToken::new();
@@ -78,30 +80,36 @@ impl TaskPoller {
     async fn poll(&self, running: &Running) {
         loop {
             let Some(runners) = running() else { return };
-            let pause = match self.look(&runners).await {
-                Ok(pause) => pause,
+            let next = match self.look(&runners).await {
+                Ok(next) => next,
                 Err(error) => {
                     tracing::warn!(error = %error.report(), retry_in = ?RETRY, "failed to look for due tasks; retrying");
-                    RETRY
+                    Next::In(RETRY)
                 }
             };
             // Agents must be able to end during the pause.
             drop(runners);
+            let due = async {
+                match next {
+                    Next::In(pause) => self.clock.sleep(pause).await,
+                    Next::Unknown => std::future::pending().await,
+                }
+            };
             tokio::select! {
+                () = due => {}
                 () = self.wake.notified() => {}
-                () = self.clock.sleep(pause) => {}
-                // The clock may be set, or stand still.
-                () = tokio::time::sleep(LONGEST) => {}
+                // By the machine's time: the clock may be set meanwhile.
+                () = tokio::time::sleep(self.every) => {}
             }
         }
     }
 
-    /// Claims and starts what is due. Returns the pause until the next task is due.
-    async fn look(&self, runners: &[Arc<TaskRunner>]) -> Result<Duration> {
+    /// Claims and starts what is due.
+    async fn look(&self, runners: &[Arc<TaskRunner>]) -> Result<Next> {
         let by_agent: HashMap<AgentId, &Arc<TaskRunner>> =
             runners.iter().map(|runner| (runner.agent(), runner)).collect();
         if by_agent.is_empty() {
-            return Ok(LONGEST);
+            return Ok(Next::Unknown);
         }
         let agents: Vec<AgentId> = by_agent.keys().copied().collect();
         let now = self.clock.now();
@@ -109,7 +117,7 @@ impl TaskPoller {
         let is_full = found.len() >= BATCH as usize;
         for task in found {
             if task.due > now {
-                return Ok(pause_until(task.due, now));
+                return Ok(Next::In(task.due.since(now)));
             }
             let Some(runner) = by_agent.get(&task.agent_id) else { continue };
             let Ok(slot) = Arc::clone(&self.slots).acquire_owned().await else { break };
@@ -121,10 +129,14 @@ impl TaskPoller {
             kill_point("task.claimed");
             runner.spawn(task, claim, slot);
         }
-        Ok(if is_full { Duration::ZERO } else { LONGEST })
+        Ok(if is_full { Next::In(Duration::ZERO) } else { Next::Unknown })
     }
 }
 
-fn pause_until(due: Timestamp, now: Timestamp) -> Duration {
-    due.since(now).min(LONGEST)
+/// When to look again.
+enum Next {
+    /// After this time: a task is due then.
+    In(Duration),
+    /// When a task is stored.
+    Unknown,
 }

@@ -2,7 +2,7 @@
 
 use galatea_core::{
     AgentView, Clock, EventBus, MemoryId, Models, Outbound, Services, Store,
-    store::{InboxItem, PluginCache, PluginStore, RequestedChange},
+    store::{InboxItem, PluginCache, PluginStore},
 };
 use rand::RngExt;
 use std::{sync::Arc, time::Duration};
@@ -263,11 +263,9 @@ impl Engine {
         })
     }
 
-    /// Wakes the search for due tasks if one of these changes stores a task.
-    pub(crate) fn wake_tasks(&self, effects: &[RequestedChange]) {
-        if effects.iter().any(|effect| matches!(effect, RequestedChange::SaveTask { .. })) {
-            self.tasks.notify_one();
-        }
+    /// Wakes the search for due tasks: one was stored.
+    pub(crate) fn wake_tasks(&self) {
+        self.tasks.notify_one();
     }
 
     /// Waits until a message with several unfinished turns may have its next one. The process pauses
