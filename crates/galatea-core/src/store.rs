@@ -234,10 +234,17 @@ pub trait TaskStore: Send + Sync {
     /// Called when an action waits for a confirmation, when one is answered, and by plugins.
     async fn tasks(&self, agent: AgentId, tags: &[String]) -> Result<Vec<Task>>;
     /// A task by its id; none if it does not exist. Called by commands and by plugins.
-    async fn task(&self, agent: AgentId, id: TaskId) -> Result<Option<Task>>;
+    async fn task(&self, agent: AgentId, id: TaskId) -> Result<Option<Task>> {
+        Ok(self.tasks(agent, &[]).await?.into_iter().find(|task| task.id == id))
+    }
     /// Tasks of an agent that run by themselves, the one due first before the others, at most `limit`.
     /// Called by lists of reminders, and where their number is limited.
-    async fn scheduled(&self, agent: AgentId, query: TaskQuery, limit: u32) -> Result<Vec<Task>>;
+    async fn scheduled(&self, agent: AgentId, query: TaskQuery, limit: u32) -> Result<Vec<Task>> {
+        let mut tasks = self.tasks(agent, &[]).await?;
+        tasks.retain(|task| task.run.is_some() && query.selects(task));
+        tasks.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(tasks)
+    }
     /// Removes a task; false when there was none. Called when a code is used, and by plugins.
     async fn delete_task(&self, agent: AgentId, id: TaskId) -> Result<bool>;
 }

@@ -198,6 +198,17 @@ pub enum TaskQuery {
     Room(RoomId),
 }
 
+impl TaskQuery {
+    /// True if it selects a task.
+    pub fn selects(self, task: &Task) -> bool {
+        match self {
+            Self::All => true,
+            Self::Person(person) => task.entity_id == Some(person),
+            Self::Room(room) => task.room_id == Some(room),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

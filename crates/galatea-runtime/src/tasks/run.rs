@@ -6,7 +6,7 @@ use galatea_core::{
     AgentId, Error, ErrorKind, QuietHours, Result, Retry, Room, Task, TaskContext, TaskOutcome,
     Timestamp, World, kill_point,
     quiet_hours::QUIET_HOURS,
-    store::{TaskRun, UsageRow},
+    store::{TaskRun, TaskState, UsageRow},
 };
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio::sync::OwnedSemaphorePermit;
@@ -26,6 +26,9 @@ const AGAIN: Duration = Duration::from_secs(60);
 const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 3_600);
 /// Pause before a task whose platform is not connected, or whose Room is muted, is looked at again.
 const HELD: Duration = Duration::from_secs(60);
+
+/// Code of a task that no plugin runs.
+const UNKNOWN: &str = "GAL-TASK-WORKER";
 
 /// Runs the tasks of one agent.
 pub(crate) struct TaskRunner {
@@ -191,7 +194,7 @@ async fn work(
     let registry = &engine.thinking.registry;
     let Some(worker) = registry.task_worker(&task.name) else {
         let missing = Error::new(ErrorKind::NotFound, "no plugin runs tasks of this name")
-            .with_code("GAL-TASK-WORKER")
+            .with_code(UNKNOWN)
             .with("name", &task.name)
             .with_fix("enable the plugin that made it, or remove the task: galatea task rm");
         return (Err(missing), Vec::new());
@@ -236,12 +239,20 @@ async fn fail(
         Retry::After(pause) => pause.min(LONGEST_PAUSE),
         Retry::Soon | Retry::Never => AGAIN * 4_u32.pow(attempts.min(3)),
     };
-    let next = claimed.task.clone().after_failure(slot, error.to_string(), pause, now);
+    let mut next = claimed.task.clone().after_failure(slot, error.to_string(), pause, now);
+    // It cannot become better by itself, and people can do nothing about it.
+    let is_unknown = error.code() == Some(UNKNOWN);
+    if let Some(run) = next.run.as_deref_mut().filter(|_| is_unknown) {
+        run.state = TaskState::Paused;
+    }
     let paused = !next.is_waiting();
     tracing::warn!(agent = %next.agent_id, task = %next.id, name = next.name, code = error.code(), error = %error.report(), attempts = attempts + 1, paused, "a run of a task failed");
     let mut end = End::silent(Some(next));
     end.usage = usage;
-    if paused && let Some(info) = info {
+    if paused
+        && !is_unknown
+        && let Some(info) = info
+    {
         end.say_paused(&claimed.task, info.room.id);
     }
     commit::commit(engine, claimed, end, now).await
