@@ -39,6 +39,15 @@ pub(crate) const CLAIM: Dialects = Dialects::same(
      WHERE id = $1 AND state = 'waiting' AND due <= $3 AND (leased_until IS NULL OR leased_until <= $3)",
 );
 
+pub(crate) const RENEW: Dialects =
+    Dialects::same("UPDATE tasks SET leased_until = $3 WHERE id = $1 AND claim = $2");
+pub(crate) const RELEASE: Dialects = Dialects {
+    sqlite: "UPDATE tasks SET claim = NULL, leased_until = NULL \
+             WHERE state = 'waiting' AND leased_until IS NOT NULL AND agent_id IN (SELECT unhex(value) FROM json_each($1))",
+    postgres: "UPDATE tasks SET claim = NULL, leased_until = NULL \
+               WHERE state = 'waiting' AND leased_until IS NOT NULL AND agent_id = ANY ($1)",
+};
+
 macro_rules! task {
     ($condition:expr) => {
         concat!(
@@ -215,6 +224,19 @@ impl TaskQueue for Database {
         let mut change = Change::default();
         change.push(Write::statement(CLAIM.with(values![task.0, claim, now.0, until.0])))?;
         Ok(self.write(change).await?.first().is_some_and(|hits| *hits > 0))
+    }
+
+    async fn renew_task(&self, task: TaskId, claim: Uuid, until: Timestamp) -> Result<bool> {
+        let mut change = Change::default();
+        change.push(Write::statement(RENEW.with(values![task.0, claim, until.0])))?;
+        Ok(self.write(change).await?.first().is_some_and(|hits| *hits > 0))
+    }
+
+    async fn release_tasks(&self, agents: &[AgentId]) -> Result<()> {
+        let ids = Value::Ids(agents.iter().map(|agent| agent.0).collect());
+        let mut change = Change::default();
+        change.push(Write::statement(RELEASE.with(vec![ids])))?;
+        self.write(change).await.map(drop)
     }
 
     async fn finish_task(&self, commit: TaskCommit) -> Result<()> {

@@ -55,6 +55,12 @@ pub trait TaskQueue: Send + Sync {
         now: Timestamp,
         until: Timestamp,
     ) -> Result<bool>;
+    /// Keeps a claim until a later time. False if another process has the task by now, or if it is
+    /// changed or gone.
+    async fn renew_task(&self, task: TaskId, claim: Uuid, until: Timestamp) -> Result<bool>;
+    /// Ends the claims on tasks of these agents: a process that ended left them. Called at the start of
+    /// a process that no other one shares the store with.
+    async fn release_tasks(&self, agents: &[AgentId]) -> Result<()>;
     /// Stores a finished run. Called once for each claim; `Conflict` writes nothing.
     async fn finish_task(&self, commit: TaskCommit) -> Result<()>;
 }

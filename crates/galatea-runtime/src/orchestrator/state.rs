@@ -80,6 +80,7 @@ impl Orchestrator {
             Arc::clone(&options.store),
             Arc::clone(&options.clock),
             options.reconcile_every,
+            options.cluster.is_none(),
         );
         Ok(Arc::new_cyclic(|me| Self {
             options,

@@ -2,7 +2,11 @@
 
 use galatea_core::{AgentId, Clock, Result, Store, kill_point};
 use parking_lot::Mutex;
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+    time::Duration,
+};
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -15,9 +19,9 @@ const RETRY: Duration = Duration::from_secs(1);
 const BATCH: u32 = 64;
 /// Runs at once in a process.
 const AT_ONCE: usize = 16;
-/// Time for which a process has a task, longer than a run may take ([`super::run`]). A process that is
-/// paused for longer cannot commit any more.
-const LEASE: Duration = Duration::from_secs(120);
+/// Time for which a process has a task, unless it renews the claim. A process that is paused for longer
+/// cannot commit any more once another one has claimed the task.
+pub(super) const LEASE: Duration = Duration::from_secs(20);
 
 /// The agents of a process whose tasks are run; none once there is no orchestrator any more.
 type Running = dyn Fn() -> Option<Vec<Arc<TaskRunner>>> + Send + Sync;
@@ -28,18 +32,29 @@ pub(crate) struct TaskPoller {
     clock: Arc<dyn Clock>,
     /// Longest pause between two looks: another process may have stored a task.
     every: Duration,
+    /// No other process shares the store.
+    alone: bool,
+    /// Agents whose claims of an earlier process were released.
+    released: Mutex<BTreeSet<AgentId>>,
     wake: Arc<Notify>,
     slots: Arc<Semaphore>,
     stop: Mutex<Option<CancellationToken>>,
 }
 
 impl TaskPoller {
-    /// Looks at least this often.
-    pub(crate) fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>, every: Duration) -> Arc<Self> {
+    /// Looks at least this often. `alone`: no other process shares the store.
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        every: Duration,
+        alone: bool,
+    ) -> Arc<Self> {
         Arc::new(Self {
             store,
             clock,
             every,
+            alone,
+            released: Mutex::default(),
             wake: Arc::default(),
             slots: Arc::new(Semaphore::new(AT_ONCE)),
             stop: Mutex::default(),
@@ -112,6 +127,9 @@ impl TaskPoller {
             return Ok(Next::Unknown);
         }
         let agents: Vec<AgentId> = by_agent.keys().copied().collect();
+        if self.alone {
+            self.release(&agents).await?;
+        }
         let now = self.clock.now();
         let found = self.store.next_tasks(&agents, now, BATCH).await?;
         let is_full = found.len() >= BATCH as usize;
@@ -130,6 +148,21 @@ impl TaskPoller {
             runner.spawn(task, claim, slot);
         }
         Ok(if is_full { Next::In(Duration::ZERO) } else { Next::Unknown })
+    }
+}
+
+impl TaskPoller {
+    /// Ends claims that an earlier process left, once for each agent.
+    async fn release(&self, agents: &[AgentId]) -> Result<()> {
+        let new: Vec<AgentId> = {
+            let released = self.released.lock();
+            agents.iter().copied().filter(|agent| !released.contains(agent)).collect()
+        };
+        if !new.is_empty() {
+            self.store.release_tasks(&new).await?;
+            self.released.lock().extend(new);
+        }
+        Ok(())
     }
 }
 

@@ -15,6 +15,7 @@ use uuid::Uuid;
 use super::{
     commit::{self, End},
     hold,
+    poller::LEASE,
 };
 use crate::{directory::RoomInfo, turn::Engine};
 
@@ -115,7 +116,13 @@ async fn run(engine: &Engine, claimed: Claimed) -> Result<()> {
             return commit::commit(engine, claimed, End::silent(Some(next)), now).await;
         }
     };
-    let (outcome, usage) = work(engine, &claimed.task, info.as_deref(), slot, now).await;
+    let (outcome, usage) = {
+        let work = work(engine, &claimed.task, info.as_deref(), slot, now);
+        tokio::select! {
+            done = work => done,
+            () = lost(engine, &claimed) => return Ok(()),
+        }
+    };
     kill_point("task.ran");
     match outcome {
         Ok(outcome) => {
@@ -131,6 +138,22 @@ async fn run(engine: &Engine, claimed: Claimed) -> Result<()> {
             commit::commit(engine, claimed, end, now).await
         }
         Err(error) => fail(engine, info.as_deref(), claimed, slot, &error, usage).await,
+    }
+}
+
+/// Renews the claim while the worker runs. Completes when another process has the task, or the task is
+/// changed or gone: the run could take no effect any more.
+async fn lost(engine: &Engine, claimed: &Claimed) {
+    loop {
+        tokio::time::sleep(LEASE / 3).await;
+        let until = engine.clock.now().plus(LEASE);
+        match engine.store.renew_task(claimed.task.id, claimed.claim, until).await {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(error) => {
+                tracing::warn!(task = %claimed.task.id, error = %error.report(), "failed to renew the claim on a task; trying again");
+            }
+        }
     }
 }
 

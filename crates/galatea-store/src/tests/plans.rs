@@ -40,6 +40,8 @@ const WHOLE: &[(&str, &[&str])] = &[
     // Tasks are few, and a person or a Room seldom goes.
     ("forget::TASKS", &["tasks"]),
     ("room::MOVE", &["tasks"]),
+    // Once at the start of a process.
+    ("task::RELEASE", &["tasks"]),
 ];
 
 /// The same in SQLite.

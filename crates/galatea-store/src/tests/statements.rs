@@ -123,6 +123,8 @@ const NAMED: &[Listed] = listed![
     task::NEXT,
     task::OF_PERSON,
     task::OF_ROOM,
+    task::RELEASE,
+    task::RENEW,
     task::SAVE,
     task::SCHEDULED,
     task::TASKS,

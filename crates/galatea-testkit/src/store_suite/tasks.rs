@@ -229,6 +229,9 @@ pub async fn a_claimed_task_is_finished_once(store: Arc<dyn Store>) {
 
     let late = store.finish_task(finish(&one, a, None)).await.unwrap_err();
     assert_eq!(late.kind(), ErrorKind::Conflict);
+    assert!(!store.renew_task(one.id, a, Timestamp(9_000)).await.unwrap(), "it is another's");
+    assert!(store.renew_task(one.id, b, Timestamp(4_000)).await.unwrap());
+    assert!(!claim(a, 3_999, 9_000).await.unwrap(), "the lease was renewed");
     let next = one.clone().after_run(Timestamp(1_000), Some(Timestamp(7_000))).unwrap();
     let say = RequestedChange::SaveTask { task: Box::new(task(&scene, "effect", None)) };
     let commit = TaskCommit { effects: vec![say], ..finish(&one, b, Some(next.clone())) };
@@ -238,6 +241,10 @@ pub async fn a_claimed_task_is_finished_once(store: Arc<dyn Store>) {
     assert_eq!(store.finish_task(commit).await.unwrap_err().kind(), ErrorKind::Conflict, "once");
 
     assert!(!claim(a, 6_999, 9_000).await.unwrap());
+    assert!(claim(b, 7_000, 99_000).await.unwrap());
+    store.release_tasks(&[AgentId::fresh()]).await.unwrap();
+    assert!(!claim(a, 7_000, 9_000).await.unwrap(), "another agent's claims are released");
+    store.release_tasks(&[scene.agent]).await.unwrap();
     assert!(claim(a, 7_000, 9_000).await.unwrap());
     store.finish_task(finish(&one, a, None)).await.unwrap();
     assert_eq!(store.task(scene.agent, one.id).await.unwrap(), None);
