@@ -234,7 +234,9 @@ impl<'a> Checker<'a> {
                 // A grapheme of people's languages takes a few bytes.
                 let long =
                     value.as_ref().is_some_and(|value| value.len() > 8 * LONGEST_WORLD_SETTING);
-                if long || !declared.iter().any(|setting| setting.key == *key) {
+                let known = world_settings::is_own(key)
+                    || declared.iter().any(|setting| setting.key == *key);
+                if long || !known {
                     return Ok(Checked::refused(
                         "the character declares no such setting of Worlds",
                     ));
