@@ -1,6 +1,8 @@
 //! Tasks: reminders from the question to the reminder, posts, follow-ups, decisions, quiet hours,
 //! failures, missed runs, and two processes.
 
+mod community;
+
 use async_trait::async_trait;
 use galatea_core::{
     Content, Error, ErrorKind, Incoming, IncomingEvent, ParticipantState, Plugin, RemoteId, Result,
