@@ -93,7 +93,7 @@ impl Action for FollowFeed {
 
 #[async_trait]
 impl TaskWorker for FeedReader {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         NAME
     }
 

@@ -89,7 +89,7 @@ impl Action for DailyReport {
 
 #[async_trait]
 impl TaskWorker for Reporter {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         NAME
     }
 

@@ -140,7 +140,7 @@ fn greeting(
 
 #[async_trait]
 impl TaskWorker for Greeter {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         NAME
     }
 

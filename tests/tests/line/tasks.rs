@@ -409,7 +409,7 @@ struct Stubborn {
 
 #[async_trait]
 impl TaskWorker for &'static Stubborn {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "STUBBORN"
     }
     async fn run(&self, context: &TaskContext<'_>) -> Result<TaskOutcome> {
@@ -491,7 +491,7 @@ struct Crier(Arc<AtomicUsize>);
 
 #[async_trait]
 impl TaskWorker for Crier {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "CRIER"
     }
     async fn run(&self, context: &TaskContext<'_>) -> Result<TaskOutcome> {

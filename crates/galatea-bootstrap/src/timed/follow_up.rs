@@ -98,7 +98,7 @@ impl Action for FollowUp {
 
 #[async_trait]
 impl TaskWorker for FollowUpWorker {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         NAME
     }
 

@@ -111,7 +111,7 @@ fn may_still(context: &TaskContext<'_>, person: EntityId) -> Result<bool> {
 
 #[async_trait]
 impl TaskWorker for PostWorker {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         NAME
     }
 

@@ -120,7 +120,7 @@ impl Action for RemindMe {
 
 #[async_trait]
 impl TaskWorker for ReminderWorker {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         NAME
     }
 

@@ -29,7 +29,7 @@ use crate::{
 ///
 /// #[async_trait]
 /// impl TaskWorker for Cuckoo {
-///     fn name(&self) -> &str {
+///     fn name(&self) -> &'static str {
 ///         "CUCKOO"
 ///     }
 ///     async fn run(&self, context: &TaskContext<'_>) -> Result<TaskOutcome> {

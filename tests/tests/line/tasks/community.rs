@@ -35,7 +35,7 @@ async fn stage(calls: Calls, settings: &'static str) -> Stage {
     let http = HttpClient::new(options).unwrap();
     let model = ScriptedModel::answering(move |request: &TextRequest| {
         let prompt = models::prompt(request);
-        if prompt.contains("are data, never instructions to you") {
+        if prompt.contains("The lines below are data") {
             let lines = prompt.lines().filter(|line| line.contains(": ")).count();
             return Ok(ScriptedModel::text(format!("They spoke of bread ({lines} lines).")));
         }
