@@ -299,9 +299,16 @@ CREATE TABLE tasks (
     entity_id uuid,
     tags jsonb NOT NULL,
     metadata json NOT NULL,
-    due bigint NOT NULL
+    due bigint NOT NULL,
+    run json, -- none for a row that waits for a person
+    state text, -- of a task that runs by itself: waiting, paused
+    claim uuid, -- of the process that runs it
+    leased_until bigint
 );
 CREATE INDEX tasks_due ON tasks (agent_id, due);
+CREATE INDEX tasks_next ON tasks (due) WHERE state = 'waiting';
+CREATE INDEX tasks_of_person ON tasks (agent_id, entity_id) WHERE state IS NOT NULL;
+CREATE INDEX tasks_of_room ON tasks (agent_id, room_id) WHERE state IS NOT NULL;
 
 CREATE TABLE cache (
     agent_id uuid NOT NULL,

@@ -302,9 +302,16 @@ CREATE TABLE tasks (
     entity_id BLOB,
     tags TEXT NOT NULL,
     metadata TEXT NOT NULL,
-    due INTEGER NOT NULL
+    due INTEGER NOT NULL,
+    run TEXT, -- JSON; none for a row that waits for a person
+    state TEXT, -- of a task that runs by itself: waiting, paused
+    claim BLOB, -- of the process that runs it
+    leased_until INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tasks_due ON tasks (agent_id, due);
+CREATE INDEX tasks_next ON tasks (due) WHERE state = 'waiting';
+CREATE INDEX tasks_of_person ON tasks (agent_id, entity_id) WHERE state IS NOT NULL;
+CREATE INDEX tasks_of_room ON tasks (agent_id, room_id) WHERE state IS NOT NULL;
 
 CREATE TABLE cache (
     agent_id BLOB NOT NULL,

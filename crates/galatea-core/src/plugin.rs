@@ -10,6 +10,7 @@ pub mod service;
 pub mod speakers;
 pub mod standing;
 pub mod state;
+pub mod task_worker;
 pub mod turn;
 pub(crate) mod unstored_usage;
 
@@ -21,6 +22,7 @@ use crate::{
     files::file_reader::FileReader,
     middleware::Middleware,
     model::{PluginModel, RegisteredModel},
+    plugin::task_worker::TaskWorker,
     provider::Provider,
     service::Service,
 };
@@ -73,6 +75,8 @@ pub struct Plugin {
     pub middleware: Vec<Arc<dyn Middleware>>,
     /// Models that stand beside the configured ones, each for one type.
     pub models: Vec<RegisteredModel>,
+    /// Code that runs tasks at their time; the first one of a name runs them.
+    pub tasks: Vec<Arc<dyn TaskWorker>>,
     /// Reads documents that people send; the first plugin that has one is asked.
     pub file_reader: Option<Arc<dyn FileReader>>,
 }
@@ -115,6 +119,12 @@ impl Plugin {
     #[must_use]
     pub fn model(mut self, priority: i32, model: PluginModel) -> Self {
         self.models.push(RegisteredModel { priority, model });
+        self
+    }
+    /// Adds code that runs tasks of its name.
+    #[must_use]
+    pub fn task_worker(mut self, worker: impl TaskWorker) -> Self {
+        self.tasks.push(Arc::new(worker));
         self
     }
     /// Reads documents that people send.

@@ -43,6 +43,7 @@ mod recall;
 pub mod shared_breaker;
 mod step;
 pub mod task;
+mod task_queue;
 mod turn;
 mod usage;
 
@@ -53,6 +54,7 @@ pub use inbox::Envelope;
 pub use memory::{MemoryQuery, MemoryStore};
 pub use plugin_cache::PluginCache;
 pub use recall::{MOST_RECALLED, Meaning, RecallQuery, RecallStore, Recalled};
+pub use task::{TaskQuery, TaskRun, TaskState};
 pub use usage::{Amount, Day, UsageRow};
 
 // Only the engine and the stores use these: connectors and plugins cannot reach them.
@@ -76,6 +78,7 @@ pub use self::{
     outbox::{OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement},
     partition::{Partition, ROOM_PARTITIONS, room_partition},
     step::{JournalStep, StepStore},
+    task_queue::{TaskCommit, TaskQueue},
     turn::{FinishedMessage, NewDelivery, TurnRecord},
     usage::{
         Block, BlockKind, BlockStore, Holder, SharedSum, SharedTotal, SharedUse, UsageStore,
@@ -120,6 +123,7 @@ pub trait Store:
     + InboxStore
     + OutboxStore
     + StepStore
+    + TaskQueue
     + AuditStore
     + LeaseStore
     + EventStore
@@ -137,6 +141,8 @@ impl<T> Store for T where
         + InboxStore
         + OutboxStore
         + StepStore
+        + TaskQueue
+        + TaskQueue
         + AuditStore
         + LeaseStore
         + EventStore
@@ -231,6 +237,18 @@ pub trait TaskStore: Send + Sync {
     /// Tasks of an agent carrying every one of these tags, the one due first before the others.
     /// Called when an action waits for a confirmation, when one is answered, and by plugins.
     async fn tasks(&self, agent: AgentId, tags: &[String]) -> Result<Vec<Task>>;
+    /// A task by its id; none if it does not exist. Called by commands and by plugins.
+    async fn task(&self, agent: AgentId, id: TaskId) -> Result<Option<Task>> {
+        Ok(self.tasks(agent, &[]).await?.into_iter().find(|task| task.id == id))
+    }
+    /// Tasks of an agent that run by themselves, the one due first before the others, at most `limit`.
+    /// Called by lists of reminders, and where their number is limited.
+    async fn scheduled(&self, agent: AgentId, query: TaskQuery, limit: u32) -> Result<Vec<Task>> {
+        let mut tasks = self.tasks(agent, &[]).await?;
+        tasks.retain(|task| task.run.is_some() && query.selects(task));
+        tasks.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(tasks)
+    }
     /// Removes a task; false when there was none. Called when a code is used, and by plugins.
     async fn delete_task(&self, agent: AgentId, id: TaskId) -> Result<bool>;
 }

@@ -9,6 +9,7 @@ pub(crate) mod link;
 mod memory;
 mod mentions;
 mod parts;
+mod reminders;
 
 use galatea_core::{
     AgentIdentity, COMMANDS, Content, EntityId, MemoryId, MemoryKind, ParticipantState, Result,
@@ -60,6 +61,7 @@ pub(crate) async fn run(parts: &CommandParts<'_>, turn: &Turn<'_>) -> Result<Don
         "privacy" => privacy(store, turn, args).await?,
         "link" => link::run(parts, turn, args).await?,
         "unlink" => link::end(store, turn).await?,
+        "reminders" => reminders::run(turn, store, args).await?,
         MORE => say(NOTHING),
         "block" | "unblock" => say(block::run(turn, store, name == "unblock", args).await?),
         "grant" => say(grant::add(&grants(parts), turn, args).await?),

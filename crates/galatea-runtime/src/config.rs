@@ -244,4 +244,5 @@ pub const VARIABLES: &[Variable] = &[
     BLOCK_ROOMS,
     BLOCK_WORLDS,
     galatea_core::zone::TIMEZONE,
+    galatea_core::quiet_hours::QUIET_HOURS,
 ];

@@ -25,6 +25,7 @@ pub mod plan;
 mod profile;
 mod registry;
 mod retention;
+mod tasks;
 pub mod tools;
 mod turn;
 mod unknown_outcome;

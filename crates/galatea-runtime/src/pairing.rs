@@ -215,6 +215,7 @@ impl PendingPairing {
                 .map(|(key, value)| (key.to_owned(), value))
                 .collect::<Map<_, _>>(),
             due: self.until,
+            run: None,
         }
     }
 

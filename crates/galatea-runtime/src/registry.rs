@@ -2,7 +2,8 @@
 
 use galatea_core::{
     ActionDocs, AnyAction, Error, Evaluator, EvaluatorUse, FileReader, Middleware, Plugin,
-    Provider, ProviderUse, Result, Service, Turn, rights::ToolIdentity, store::PluginCache,
+    Provider, ProviderUse, Result, Service, TaskWorker, Turn, rights::ToolIdentity,
+    store::PluginCache,
 };
 use std::{collections::BTreeSet, ops::Deref, sync::Arc};
 
@@ -17,6 +18,11 @@ impl<T: ?Sized> Extension<T> {
     /// A turn as the code of this plugin sees it.
     pub(crate) fn turn<'a>(&'a self, turn: &Turn<'a>) -> Turn<'a> {
         Turn { cache: &self.cache, ..*turn }
+    }
+
+    /// The small values of this plugin.
+    pub(crate) fn cache(&self) -> &PluginCache {
+        &self.cache
     }
 }
 
@@ -47,6 +53,8 @@ pub(crate) struct Registry {
     pub(crate) middleware: Vec<Extension<dyn Middleware>>,
     /// Services, which run as long as the agent.
     pub(crate) services: Vec<Arc<dyn Service>>,
+    /// Code that runs tasks; the first of a name runs them.
+    pub(crate) tasks: Vec<Extension<dyn TaskWorker>>,
     /// Reads documents that people send.
     pub(crate) file_reader: Option<Arc<dyn FileReader>>,
 }
@@ -63,6 +71,7 @@ impl Registry {
             evaluators: Vec::new(),
             middleware: Vec::new(),
             services: Vec::new(),
+            tasks: Vec::new(),
             file_reader: None,
         };
         for plugin in in_order(plugins)? {
@@ -84,6 +93,7 @@ impl Registry {
             registry.evaluators.extend(evaluators.map(|e| (e.when(), extension(e, &cache))));
             registry.middleware.extend(plugin.middleware.into_iter().map(|m| extension(m, &cache)));
             registry.services.extend(plugin.services);
+            registry.tasks.extend(plugin.tasks.into_iter().map(|t| extension(t, &cache)));
             registry.file_reader = registry.file_reader.or(plugin.file_reader);
         }
         registry.providers.sort_by_key(|p| p.position());
@@ -98,6 +108,11 @@ impl Registry {
     /// Providers that take part in every turn.
     pub(crate) fn standing(&self) -> impl Iterator<Item = &Extension<dyn Provider>> {
         self.providers.iter().filter(|p| p.when() == ProviderUse::Always)
+    }
+
+    /// The code that runs tasks of a name.
+    pub(crate) fn task_worker(&self, name: &str) -> Option<&Extension<dyn TaskWorker>> {
+        self.tasks.iter().find(|worker| worker.name() == name)
     }
 
     /// An action by its exact name.

@@ -102,7 +102,8 @@ macro_rules! store_suite {
             grants: grants_are_replaced_listed_and_removed, a_forgotten_persons_consents_go, a_moved_rooms_grants_go_along;
             steps: a_step_is_begun_and_gets_its_result, steps_go_with_their_message;
             usage: a_turn_adds_to_the_ledger_in_its_commit, embeddings_bring_their_cost, old_days_of_the_ledger_are_deleted, standings_tell_days_and_holders_apart, many_add_to_one_row_at_once, the_block_list_is_kept;
-            tasks: a_turn_saves_and_removes_tasks, a_conflict_leaves_tasks_as_they_were, of_two_answers_one_takes_the_task, a_forgotten_persons_tasks_go;
+            tasks: a_turn_saves_and_removes_tasks, a_conflict_leaves_tasks_as_they_were, of_two_answers_one_takes_the_task, a_forgotten_persons_tasks_go,
+                next_tasks_are_found_in_order, a_claimed_task_is_finished_once, of_two_claims_one_counts, a_changed_task_is_not_finished_as_it_was;
             small: agents_are_saved_without_secrets, tasks_are_found_in_order_and_deleted, cached_values_expire, a_cached_value_is_swapped_by_one_of_two, relationships_are_unique,
                 people_are_linked_and_unlinked, of_two_links_at_once_one_is_made,
                 a_link_and_its_end_at_once_leave_one_state, links_are_listed_and_restored;

@@ -47,6 +47,7 @@ mod secrets;
 mod start;
 mod stops;
 mod talk;
+mod tasks;
 mod together;
 mod troubles;
 mod truth;

@@ -44,6 +44,7 @@ mod rooms;
 mod sections;
 mod steps;
 mod stopping;
+mod tasks;
 mod typing;
 mod unserved;
 mod voice;

@@ -21,6 +21,7 @@ const RULES: &[Rule] = &[
     Rule { who: "galatea-import", may_import: Some(&["galatea-core", "galatea-runtime"]) },
     Rule { who: "galatea-testkit", may_import: Some(&["galatea-core"]) },
     Rule { who: "galatea-models", may_import: Some(&["galatea-core", "galatea-http"]) },
+    Rule { who: "galatea-community", may_import: Some(&["galatea-core", "galatea-http"]) },
     Rule { who: "galatea-knowledge", may_import: Some(&["galatea-core", "galatea-http"]) },
     Rule { who: CONNECTOR, may_import: Some(&["galatea-core", "galatea-http"]) },
     Rule { who: HOST, may_import: None },

@@ -3,7 +3,8 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Action, ActionDocs, ActionResult, Result, Turn,
+    Action, ActionDocs, ActionResult, QuietHours, Result, Turn,
+    quiet_hours::WORLD_QUIET_HOURS,
     rights::{Scope, Standing},
     speakers, standing,
     store::RequestedChange,
@@ -41,7 +42,7 @@ impl Action for UpdateSettings {
     type Params = SettingsParams;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
-            "Note down a setting or rule for this room. Only when an admin asks. The key retention_days, for the owner only, says after how many days all messages in all rooms of this place are deleted: a whole number of days; 0 keeps them.",
+            "Note down a setting or rule for this room. Only when an admin asks. The key retention_days, for the owner only, says after how many days all messages in all rooms of this place are deleted: a whole number of days; 0 keeps them. Keys for this whole place: quiet_hours (22:00-07:00), missed, welcome, goodbye, hand_over, flag (on or off), moderators_room.",
             &["CHANGE_SETTING", "SET_RULE"],
         )
     }
@@ -67,6 +68,9 @@ impl Action for UpdateSettings {
         if normal == RETENTION {
             return retention(turn, &params.value);
         }
+        if world_settings::is_own(&normal) && !turn.room.kind.is_direct() {
+            return own(turn, &normal, &params.value);
+        }
         let declared = world_settings::declared(&turn.agent.character.settings);
         if let Some(setting) = declared.iter().find(|setting| setting.key == normal)
             && !turn.room.kind.is_direct()
@@ -88,6 +92,26 @@ impl Action for UpdateSettings {
             .own()
             .effect(RequestedChange::MergeRoomMetadata { room: turn.room.id, metadata }))
     }
+}
+
+/// Sets what has an effect of its own in a World.
+fn own(turn: &Turn<'_>, key: &str, value: &str) -> Result<ActionResult> {
+    let value = words::line(value, LONGEST_WORLD_SETTING);
+    let is_off = ["", "off", "no", "none"].contains(&value.to_lowercase().as_str());
+    if key == WORLD_QUIET_HOURS && !is_off && QuietHours::read(&value).is_none() {
+        return Ok(ActionResult::failed(
+            "quiet_hours are written as 22:00-07:00 or 22:00-07:00 Europe/Berlin, or off",
+        ));
+    }
+    let setting = WorldSetting {
+        key: key.to_owned(),
+        name: key.to_owned(),
+        question: String::new(),
+        required: false,
+        options: Vec::new(),
+        depends_on: Vec::new(),
+    };
+    of_world(turn, &setting, if is_off { "off" } else { &value })
 }
 
 /// Sets what the character wants to know of each World.

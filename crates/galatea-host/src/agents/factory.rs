@@ -80,6 +80,7 @@ impl AgentFactory for PersonaFactory {
             make::make(&persona, around, &registered)?;
         let library = around.documents.library(&persona, models.embedding.clone())?;
         plugins.push(plugins::documents(library));
+        plugins.extend(plugins::community(around.http.clone()));
         around.choosers.put(
             summary.id,
             Choosing {
@@ -143,6 +144,7 @@ fn is_fixed(name: &str) -> bool {
     let read_in_turns = galatea_runtime::config::VARIABLES
         .iter()
         .chain(galatea_bootstrap::VARIABLES)
+        .chain(galatea_community::VARIABLES)
         .chain(PLATFORMS.iter().flat_map(gate_variables));
     !read_in_turns.into_iter().any(|known| known.name == variable.name)
 }

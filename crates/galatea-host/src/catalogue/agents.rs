@@ -178,6 +178,24 @@ pub(super) const PAGES: &[Explanation] = &[
         "Please report it with the lines of the log before it.",
     ),
     Explanation::new(
+        "GAL-TASK-RULE",
+        "The rule of a task cannot be read",
+        "A repeated task needs a period of a minute or more, or a cron rule of five fields with a time zone.",
+        "Use minute, hour, day of the month, month and day of the week, such as `0 9 * * 1-5`, and a zone such as Europe/Berlin.",
+    ),
+    Explanation::new(
+        "GAL-TASK-WORKER",
+        "No plugin runs a task",
+        "A task is due, and no plugin of the agent runs tasks of its name: the plugin that stored it is off, or it came from an import.",
+        "Enable the plugin, or remove the task: `galatea task ls`, then `galatea task rm ID`.",
+    ),
+    Explanation::new(
+        "GAL-TASK-UNKNOWN",
+        "There is no such task",
+        "The id names no task that runs by itself, or more than one.",
+        "`galatea task ls` lists them with their ids.",
+    ),
+    Explanation::new(
         "GAL-TURN-PANIC",
         "The handling of a message crashed",
         "An action, a provider or a step of the turn ran into a fault. The message is tried again, and given up after a few attempts.",

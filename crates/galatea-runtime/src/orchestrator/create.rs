@@ -11,6 +11,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
+use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
@@ -31,6 +32,7 @@ use crate::{
     ownership::Ownership,
     profile::{CurrentProfile, Profile},
     registry::Registry,
+    tasks::TaskRunner,
     tools,
     turn::{Background, Claims, Engine, EngineParts, PluginParts, Thinking},
 };
@@ -56,7 +58,7 @@ impl Orchestrator {
         if self.lock().contains_key(&id) {
             return Err(twice(&name));
         }
-        let agent = Arc::new(assemble(&self.options, spec).await?);
+        let agent = Arc::new(assemble(&self.options, &self.tasks.waker(), spec).await?);
         match self.lock().entry(id) {
             // Made by another call while this one was stored.
             MapEntry::Occupied(_) => Err(twice(&name)),
@@ -69,7 +71,11 @@ impl Orchestrator {
 }
 
 /// Assembles an agent, and stores it.
-pub(super) async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
+pub(super) async fn assemble(
+    options: &RuntimeOptions,
+    tasks: &Arc<Notify>,
+    spec: AgentSpec,
+) -> Result<Agent> {
     check_policies(&spec.connectors, &spec.settings, &spec.account_settings)?;
     let profile = Profile::new(&spec.character, spec.settings, spec.account_settings)?;
     let beside =
@@ -109,7 +115,9 @@ pub(super) async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Resul
         clock: Arc::clone(clock),
         events: shared.events.clone(),
         directory: Arc::clone(&shared.directory),
+        tasks: Arc::clone(tasks),
     }));
+    let task_runner = TaskRunner::new(Arc::clone(&engine));
     let windows = Arc::clone(&engine.thinking.windows);
     let failures = Arc::clone(&engine.state.failures);
     let inbox = shared.inbox(engine, &outbox, in_flight);
@@ -132,6 +140,7 @@ pub(super) async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Resul
         inbox,
         outbox,
         budget,
+        task_runner,
         windows,
         failures,
         outbound,

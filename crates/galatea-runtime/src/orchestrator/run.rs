@@ -91,6 +91,8 @@ impl Orchestrator {
         );
         entry.state = Lifecycle::Running;
         supervise::announce(&entry.agent, |agent| Event::AgentStarted { agent });
+        drop(agents);
+        self.run_tasks();
         Ok(())
     }
 
@@ -191,7 +193,7 @@ impl Orchestrator {
             return Err(another_id());
         }
         let name = spec.character.name.clone();
-        Ok((name, assemble(&self.options, spec).await?))
+        Ok((name, assemble(&self.options, &self.tasks.waker(), spec).await?))
     }
 
     /// Changes the character and the settings of an agent. Each turn reads them once: those that
@@ -273,6 +275,7 @@ impl Orchestrator {
     /// everything ended in time.
     pub async fn stop(&self, within: Duration) -> bool {
         self.closing.cancel();
+        self.tasks.stop();
         let ids: Vec<AgentId> = self.lock().keys().copied().collect();
         let ended =
             futures::future::join_all(ids.into_iter().map(|id| self.stop_agent(id, within))).await;

@@ -2,7 +2,10 @@
 
 use galatea_core::{AgentId, ConnectorInfo, Error, Result, store::ProcessRole};
 use parking_lot::{Mutex, MutexGuard};
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Weak},
+};
 use tokio::sync::{Notify, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
@@ -10,13 +13,16 @@ use super::{
     agent::Agent,
     spec::{AgentFactory, RuntimeOptions},
 };
-use crate::ownership;
+use crate::{ownership, tasks::TaskPoller};
 
 /// Many agents in one process.
 pub struct Orchestrator {
     pub(super) options: RuntimeOptions,
     pub(super) agents: Mutex<BTreeMap<AgentId, Entry>>,
     pub(super) keeper: Mutex<Option<Keeping>>,
+    /// Looks for due tasks of all agents.
+    pub(super) tasks: Arc<TaskPoller>,
+    pub(super) me: Weak<Self>,
     /// Ends restarts that are under way when all agents stop.
     pub(super) closing: CancellationToken,
 }
@@ -70,12 +76,39 @@ impl Orchestrator {
     /// `Invalid` for a role that leaves work to others, with a store that has one process.
     pub fn new(mut options: RuntimeOptions) -> Result<Arc<Self>> {
         options.cluster = ownership::shared(&options.store, options.cluster)?;
-        Ok(Arc::new(Self {
+        let tasks = TaskPoller::new(
+            Arc::clone(&options.store),
+            Arc::clone(&options.clock),
+            options.reconcile_every,
+            options.cluster.is_none(),
+        );
+        Ok(Arc::new_cyclic(|me| Self {
             options,
             agents: Mutex::default(),
             keeper: Mutex::default(),
+            tasks,
+            me: Weak::clone(me),
             closing: CancellationToken::new(),
         }))
+    }
+
+    /// Looks for due tasks at once. Called after a task was stored other than by a turn.
+    pub fn look_for_tasks(&self) {
+        self.tasks.waker().notify_one();
+    }
+
+    /// Has the tasks of this process's running agents run at their time.
+    pub(super) fn run_tasks(&self) {
+        if !self.role().answers() {
+            return;
+        }
+        let me = Weak::clone(&self.me);
+        self.tasks.start(move || {
+            let all = me.upgrade()?;
+            let agents = all.lock();
+            let running = agents.values().filter(|entry| entry.state == Lifecycle::Running);
+            Some(running.map(|entry| Arc::clone(&entry.agent.task_runner)).collect())
+        });
     }
 
     pub(super) fn role(&self) -> ProcessRole {

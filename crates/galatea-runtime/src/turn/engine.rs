@@ -7,6 +7,7 @@ use galatea_core::{
 };
 use rand::RngExt;
 use std::{sync::Arc, time::Duration};
+use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::message::{Claimed, Waiting};
@@ -75,6 +76,8 @@ pub(crate) struct Engine {
     pub(crate) claims: Arc<Claims>,
     /// Runner of work that outlives a turn.
     pub(crate) background: Arc<Background>,
+    /// Wakes the search for due tasks.
+    tasks: Arc<Notify>,
     /// Knowledge about Rooms; empty at first.
     pub(crate) state: Arc<EngineState>,
 }
@@ -91,6 +94,7 @@ pub(crate) struct EngineParts {
     pub(crate) outbox: Arc<Outbox>,
     pub(crate) claims: Claims,
     pub(crate) background: Background,
+    pub(crate) tasks: Arc<Notify>,
 }
 
 /// Models and plugins, with which answers are made.
@@ -213,7 +217,7 @@ impl Background {
     }
 
     /// Runs work that is dropped where it is when the agent halts.
-    pub(super) fn until_halt(&self, work: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn until_halt(&self, work: impl Future<Output = ()> + Send + 'static) {
         let halt = self.halt.clone();
         self.tasks.spawn(async move {
             halt.run_until_cancelled(work).await;
@@ -240,6 +244,7 @@ impl Engine {
             outbox: parts.outbox,
             claims: Arc::new(parts.claims),
             background: Arc::new(parts.background),
+            tasks: parts.tasks,
             state: Arc::new(EngineState::new()),
         }
     }
@@ -270,6 +275,11 @@ impl Engine {
         let wanted = actions.any(|(_, action)| action.scope() == Scope::Outside);
         let agent = self.view.identity.id();
         self.state.grants.read(&*self.store, agent, self.clock.now(), wanted).await
+    }
+
+    /// Wakes the search for due tasks: one was stored.
+    pub(crate) fn wake_tasks(&self) {
+        self.tasks.notify_one();
     }
 
     /// Waits until a message with several unfinished turns may have its next one. The process pauses

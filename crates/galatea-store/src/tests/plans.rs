@@ -41,6 +41,8 @@ const WHOLE: &[(&str, &[&str])] = &[
     ("forget::TASKS", &["tasks"]),
     ("forget::GRANTS", &["grants"]),
     ("room::MOVE", &["tasks", "grants"]),
+    // Once at the start of a process.
+    ("task::RELEASE", &["tasks"]),
 ];
 
 /// The same in SQLite.

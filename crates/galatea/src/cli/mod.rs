@@ -24,6 +24,7 @@ mod reference;
 mod repairs;
 mod start;
 mod status;
+mod task;
 mod usage;
 mod utc;
 
@@ -79,6 +80,7 @@ pub(crate) enum Command {
     #[command(before_help = "Examples:\n  galatea audit\n  galatea audit --json")]
     Audit(audit::Audit),
     Outbox(outbox::Outbox),
+    Task(task::Tasks),
     Cluster(cluster::Cluster),
     Character(character::Character),
     #[command(
@@ -113,6 +115,7 @@ pub(crate) async fn run(cli: Cli, context: &Context) -> Result<ExitCode> {
         Command::Explain(explain) => explain.run(context).await,
         Command::Audit(audit) => audit.run(context).await,
         Command::Outbox(outbox) => outbox.run(context).await,
+        Command::Task(tasks) => tasks.run(context).await,
         Command::Cluster(cluster) => cluster.run(context).await,
         Command::Character(character) => character.run(context),
         Command::Connector(connector) => connector.run(context).await,

@@ -2,7 +2,7 @@
 //! and the platform's own rules.
 
 use galatea_core::{
-    ActionResult, Address, EntityId, RemoteId, Result, Room, Speak, Store, Turn, World,
+    ActionResult, Address, EntityId, RemoteId, Result, Room, Speak, Store, Task, Turn, World,
     rights::{
         Authorship, Grant, Ruling, Scope, Site, Standing, ToolIdentity, ToolUse, judge, rule,
     },
@@ -13,6 +13,9 @@ use galatea_core::{
 use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{config::Confirmation, directory::Directory, outbox::Outbox, turn::Engine};
+
+/// elizaOS's tag of a decision that is open in a Room.
+const OPEN_CHOICE: &str = "AWAITING_CHOICE";
 
 /// Consent of the person who asked to exactly this action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -296,7 +299,9 @@ impl<'a> Checker<'a> {
                 // A grapheme of people's languages takes a few bytes.
                 let long =
                     value.as_ref().is_some_and(|value| value.len() > 8 * LONGEST_WORLD_SETTING);
-                if long || !declared.iter().any(|setting| setting.key == *key) {
+                let known = world_settings::is_own(key)
+                    || declared.iter().any(|setting| setting.key == *key);
+                if long || !known {
                     return Ok(Checked::refused(
                         "the character declares no such setting of Worlds",
                     ));
@@ -325,11 +330,30 @@ impl<'a> Checker<'a> {
             RequestedChange::LinkPeople { .. } | RequestedChange::Unlink { .. } => {
                 return Ok(Checked::refused("no action may link people"));
             }
-            RequestedChange::SaveTask { .. } | RequestedChange::DeleteTask { .. } => {
+            RequestedChange::SaveTask { task } => {
+                let scope = task_scope(self.turn, task);
+                (scope, standing::standing(self.turn, self.turn.world)?, here(self.turn))
+            }
+            RequestedChange::DeleteTask { .. } => {
                 (Scope::Outside, standing::standing(self.turn, self.turn.world)?, here(self.turn))
             }
         };
         Ok(self.decide(scope, standing, site))
+    }
+}
+
+/// Scope of a task that an action has stored: of a speaker in this Room, of this Room (a decision that
+/// is open, or a task of no person), or of anything else.
+fn task_scope(turn: &Turn<'_>, task: &Task) -> Scope {
+    let is_here = task.room_id == Some(turn.room.id)
+        && task.agent_id == turn.agent.identity.id()
+        && task.world_id.is_none_or(|world| world == turn.room.world_id);
+    let speaks = task.entity_id.is_some_and(|entity| standing::speakers(turn).any(|s| s == entity));
+    match (is_here, task.run.is_some(), task.entity_id) {
+        (true, true, Some(_)) if speaks => Scope::Speaker,
+        (true, true, None) => Scope::Room,
+        (true, false, _) if task.tags == [OPEN_CHOICE] => Scope::Room,
+        _ => Scope::Outside,
     }
 }
 

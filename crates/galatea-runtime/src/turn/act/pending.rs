@@ -162,6 +162,7 @@ impl Pending {
             tags: vec![TAG.to_owned()],
             metadata,
             due: self.until,
+            run: None,
         }
     }
 
