@@ -1,6 +1,7 @@
 //! Events for subscribers. Subscribers never block a turn.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio::sync::broadcast;
 
 use crate::{
@@ -253,6 +254,17 @@ pub enum Event {
         state: Phase,
         /// The failure that opened it, in words for people.
         cause: Option<String>,
+    },
+    /// An event of a plugin. Only [`crate::EventHandle`] makes it, under the plugin's own name.
+    Custom {
+        /// The agent that the plugin works for.
+        agent: AgentId,
+        /// The plugin.
+        plugin: String,
+        /// Name of the event, of the plugin's own choice.
+        name: String,
+        /// Ids and numbers; no message text.
+        data: Value,
     },
 }
 

@@ -2,7 +2,9 @@
 
 use galatea_core::{
     ActionDocs, AnyAction, Error, Evaluator, EvaluatorUse, FileReader, Middleware, Plugin,
-    Provider, ProviderUse, Result, Service, Turn, store::PluginCache,
+    Provider, ProviderUse, Result, Service, Turn,
+    plugin::version::{GALATEA_VERSION, check_range},
+    store::PluginCache,
 };
 use std::{collections::BTreeSet, ops::Deref, sync::Arc};
 
@@ -97,15 +99,39 @@ fn extension<T: ?Sized>(code: Arc<T>, cache: &PluginCache) -> Extension<T> {
     Extension { code, cache: cache.clone() }
 }
 
+/// Orders plugins: dependencies first, then lower priority first.
+///
+/// # Errors
+/// `Invalid` for two plugins of one name, for one that does not fit this version, and when a
+/// dependency is missing or circular.
 fn in_order(mut plugins: Vec<Plugin>) -> Result<Vec<Plugin>> {
     plugins.sort_by_key(|p| p.priority);
-    let names: BTreeSet<String> = plugins.iter().map(|p| p.name.clone()).collect();
+    let mut names = BTreeSet::new();
+    for plugin in &plugins {
+        if plugin.name.trim().is_empty() {
+            return Err(Error::invalid("a plugin has no name")
+                .with_code("GAL-PLUGIN-NAME")
+                .with_fix("give it a name of its own"));
+        }
+        if !names.insert(plugin.name.clone()) {
+            return Err(Error::invalid("two plugins have the same name")
+                .with_code("GAL-PLUGIN-TWICE")
+                .with("plugin", &plugin.name)
+                .with_fix("leave one of them out, or rename it"));
+        }
+        check_range(&plugin.name, &plugin.galatea, GALATEA_VERSION)?;
+        plugin.routes.iter().try_for_each(|route| route.check(&plugin.name))?;
+    }
     for plugin in &plugins {
         if let Some(missing) = plugin.dependencies.iter().find(|d| !names.contains(*d)) {
             return Err(Error::invalid("a plugin needs another one that is not loaded")
                 .with_code("GAL-PLUGIN-MISSING")
                 .with("plugin", &plugin.name)
-                .with("needs", missing));
+                .with("needs", missing)
+                .with_fix(format!(
+                    "add or enable the plugin {missing}, or leave {} out",
+                    plugin.name
+                )));
         }
     }
     let mut loaded: BTreeSet<String> = BTreeSet::new();
@@ -117,7 +143,8 @@ fn in_order(mut plugins: Vec<Plugin>) -> Result<Vec<Plugin>> {
             let circle: Vec<_> = plugins.iter().map(|p| p.name.as_str()).collect();
             return Err(Error::invalid("plugins need each other in a circle")
                 .with_code("GAL-PLUGIN-CIRCLE")
-                .with("plugins", circle.join(", ")));
+                .with("plugins", circle.join(", "))
+                .with_fix("remove one of these dependencies"));
         };
         let plugin = plugins.remove(next);
         loaded.insert(plugin.name.clone());
@@ -151,6 +178,22 @@ mod tests {
             order.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(),
             ["core", "feature", "late", "db"]
         );
+    }
+
+    #[test]
+    fn one_name_twice_and_another_version_are_refused_with_a_way_out() {
+        let old = plugin("old", 0, &[]).fits("<0.0.1");
+        let cases = [
+            (vec![plugin("a", 0, &[]), plugin("a", 5, &[])], "GAL-PLUGIN-TWICE"),
+            (vec![plugin("a", 0, &[]), old], "GAL-PLUGIN-VERSION"),
+            (vec![plugin(" ", 0, &[])], "GAL-PLUGIN-NAME"),
+            (vec![plugin("a", 0, &["b"])], "GAL-PLUGIN-MISSING"),
+        ];
+        for (plugins, code) in cases {
+            let error = in_order(plugins).err().unwrap();
+            assert_eq!(error.code(), Some(code));
+            assert!(error.fix().is_some(), "{code}");
+        }
     }
 
     #[test]

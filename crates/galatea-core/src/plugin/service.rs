@@ -20,7 +20,7 @@ pub trait Service: Send + Sync + Any {
     /// Service type name, by which `get_service` finds it. The ledger shows what the service's
     /// model calls cost under this name in place of a platform. Called when the plugin is loaded,
     /// and for each start.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
     /// Runs until `stop` or a failure. Called at the agent's start, and again with backoff after a
     /// failure.
     async fn run(self: Arc<Self>, context: ServiceContext, stop: CancellationToken) -> Result<()>;
@@ -48,14 +48,14 @@ pub struct ServiceContext {
 
 /// The running services of an agent, global ones included.
 #[derive(Clone, Default)]
-pub struct Services(Arc<BTreeMap<&'static str, Vec<Arc<dyn Service>>>>);
+pub struct Services(Arc<BTreeMap<String, Vec<Arc<dyn Service>>>>);
 
 impl Services {
     /// From a list; several of one name are kept in order.
     pub fn new(list: impl IntoIterator<Item = Arc<dyn Service>>) -> Self {
-        let mut map: BTreeMap<&'static str, Vec<Arc<dyn Service>>> = BTreeMap::new();
+        let mut map: BTreeMap<String, Vec<Arc<dyn Service>>> = BTreeMap::new();
         for service in list {
-            map.entry(service.name()).or_default().push(service);
+            map.entry(service.name().to_owned()).or_default().push(service);
         }
         Self(Arc::new(map))
     }
@@ -67,8 +67,8 @@ impl Services {
     }
 
     /// Names of all services (elizaOS `getRegisteredServiceTypes`).
-    pub fn names(&self) -> Vec<&'static str> {
-        self.0.keys().copied().collect()
+    pub fn names(&self) -> Vec<&str> {
+        self.0.keys().map(String::as_str).collect()
     }
 
     /// Every service of the agent.

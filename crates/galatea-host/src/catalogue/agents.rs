@@ -136,6 +136,36 @@ pub(super) const PAGES: &[Explanation] = &[
         "Remove one of the dependencies named.",
     ),
     Explanation::new(
+        "GAL-PLUGIN-NAME",
+        "A plugin has no name",
+        "Settings, small values, events and `galatea plugin` refer to a plugin by its name.",
+        "Give it a name in `Plugin::new`.",
+    ),
+    Explanation::new(
+        "GAL-PLUGIN-TWICE",
+        "Two plugins have the same name",
+        "They would share settings and stored values, and neither could be turned off alone.",
+        "Leave one of them out, or rename it.",
+    ),
+    Explanation::new(
+        "GAL-PLUGIN-VERSION",
+        "A plugin was made for another version of Galatea",
+        "The range of versions that the plugin says it fits does not contain this version, or cannot be read.",
+        "Take a version of the plugin that fits, or leave it out. A range is written as `>=0.1, <0.2`.",
+    ),
+    Explanation::new(
+        "GAL-PLUGIN-ROUTE",
+        "A route of a plugin has an unusable path",
+        "A path begins with / and has letters, digits and the signs - _ . ~ { } * between its slashes, so that it stays below the plugin's own.",
+        "Correct the path in the plugin.",
+    ),
+    Explanation::new(
+        "GAL-PLUGIN-SETTING",
+        "A plugin needs a setting that is not set",
+        "The plugin declares the setting as required, and neither the character nor any other source has a value.",
+        "Set it, or disable the plugin: `galatea plugin disable NAME`.",
+    ),
+    Explanation::new(
         "GAL-SEND-PANIC",
         "Sending a message crashed",
         "A connector ran into a fault of its own while it sent. Whether the message arrived is looked up before it is sent again.",

@@ -61,7 +61,7 @@ pub(super) struct Beside {
 
 impl Agent {
     /// What a run of a service may use. It sees the agent as it is when the run begins.
-    pub(super) fn service_context(&self, name: &'static str) -> ServiceContext {
+    pub(super) fn service_context(&self, name: &str) -> ServiceContext {
         let profile = self.profile.get();
         let meter = self.budget.background(&profile.services, name);
         ServiceContext {

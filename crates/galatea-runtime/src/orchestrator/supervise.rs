@@ -124,7 +124,7 @@ pub(super) fn services(agent: &Arc<Agent>, lease: &LeaseGuard) {
 
 /// Runs a service until the agent stops, or until another process does.
 async fn service(agent: Arc<Agent>, service: Arc<dyn Service>, lease: LeaseGuard) {
-    let (name, stop) = (service.name(), agent.stop.child_token());
+    let (name, stop) = (service.name().to_owned(), agent.stop.child_token());
     let closed = async {
         lease.closed().await;
         stop.cancel();
@@ -132,16 +132,16 @@ async fn service(agent: Arc<Agent>, service: Arc<dyn Service>, lease: LeaseGuard
     };
     let report = |ended: &Ended| match ended {
         Ended::Again { error, delay } => {
-            tracing::warn!(agent = %agent.identity.id(), service = name, code = error.code(), error = %error.report(), seconds = delay.as_secs_f32(), "a service ended; restarting it after the pause");
+            tracing::warn!(agent = %agent.identity.id(), service = %name, code = error.code(), error = %error.report(), seconds = delay.as_secs_f32(), "a service ended; restarting it after the pause");
         }
         Ended::Parked(error) => {
-            tracing::error!(agent = %agent.identity.id(), service = name, code = error.code(), error = %error.report(), fix = error.fix(), retried = is_repaired_elsewhere(error.kind()), "a service is parked until a person repairs the cause");
+            tracing::error!(agent = %agent.identity.id(), service = %name, code = error.code(), error = %error.report(), fix = error.fix(), retried = is_repaired_elsewhere(error.kind()), "a service is parked until a person repairs the cause");
         }
     };
-    let run = |stop| Arc::clone(&service).run(agent.service_context(name), stop);
+    let run = |stop| Arc::clone(&service).run(agent.service_context(&name), stop);
     tokio::select! {
         () = keep(&agent, &stop, run, report) => {}
-        () = closed => tracing::warn!(agent = %agent.identity.id(), service = name, seconds = GRACE.as_secs(), "a service did not end in time after its lease was lost; dropping it"),
+        () = closed => tracing::warn!(agent = %agent.identity.id(), service = %name, seconds = GRACE.as_secs(), "a service did not end in time after its lease was lost; dropping it"),
     }
 }
 
