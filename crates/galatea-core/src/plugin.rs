@@ -9,6 +9,7 @@ pub mod event_handle;
 pub mod event_handler;
 pub mod hooks;
 pub mod middleware;
+pub(crate) mod outbound;
 pub mod provider;
 pub mod route;
 pub mod service;
@@ -33,6 +34,7 @@ use crate::{
     },
     provider::Provider,
     service::Service,
+    settings::variable::Variable,
 };
 
 /// A bundle of extensions. Order of loading: dependencies first, then lower priority first
@@ -132,6 +134,12 @@ impl Plugin {
     #[must_use]
     pub fn setting(mut self, setting: PluginSetting) -> Self {
         self.settings.push(setting);
+        self
+    }
+    /// Declares settings that its crate reads as constants.
+    #[must_use]
+    pub fn declares(mut self, variables: &[Variable]) -> Self {
+        self.settings.extend(variables.iter().map(PluginSetting::from));
         self
     }
     /// Adds code at its beginning and its end.

@@ -143,6 +143,16 @@ impl Settings {
         Self::new(layers)
     }
 
+    /// The same without the settings of other names.
+    #[must_use]
+    pub fn only(&self, keep: impl Fn(&str) -> bool) -> Self {
+        let kept = |layer: &Layer| {
+            let kept = layer.iter().filter(|(name, _)| keep(name));
+            kept.map(|(name, setting)| (name.clone(), setting.clone())).collect::<Layer>()
+        };
+        Self::new(self.layers.iter().map(kept).filter(|layer| !layer.is_empty()).collect())
+    }
+
     /// The layers, strongest first.
     pub fn layers(&self) -> &[Layer] {
         &self.layers

@@ -64,6 +64,7 @@ pub const NAME: &str = "knowledge";
 /// service that reads documents and looks for changed ones after each `every` (never if zero).
 pub fn plugin(library: Library, every: Duration) -> Plugin {
     Plugin::new(NAME, env!("CARGO_PKG_VERSION"), "Documents that the agent finds and cites")
+        .declares(VARIABLES)
         .provider(provider::Knowledge::new(library.clone()))
         .middleware(citing::Citing)
         .file_reader(SentFiles::new(library.parts.parser.clone()))

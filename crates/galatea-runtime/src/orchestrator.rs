@@ -4,7 +4,12 @@ mod agent;
 mod company;
 mod create;
 mod learn;
+mod plugin_changes;
+mod plugins;
 mod run;
+mod service_runner;
+mod service_steps;
+mod services;
 mod shared;
 mod spec;
 mod state;
@@ -12,6 +17,9 @@ mod supervise;
 mod watch;
 
 pub use crate::config::AccountSettings;
+pub use plugins::{
+    Choices as PluginChoices, ExtensionNames, PluginInfo, PluginState, ServiceInfo, SettingInfo,
+};
 pub use spec::{AgentChange, AgentFactory, AgentSpec, Encoder, Encoders, RuntimeOptions};
 pub use state::Orchestrator;
 pub use watch::{AgentInfo, AgentState, BudgetState, ConnectorStatus, SharedWork};

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use crate::{
     clock::Clock,
-    plugin::{agent_view::AgentView, event_handle::EventHandle, setting::PluginSettings},
+    plugin::{
+        agent_view::AgentView, event_handle::EventHandle, outbound::Outbound,
+        setting::PluginSettings,
+    },
     service::Services,
     store::{PluginCache, PluginStore},
-    turn::Outbound,
 };
 
 /// Parts of its agent that a plugin may use outside of a turn: in its hooks, its routes and its

@@ -6,7 +6,10 @@ use std::{borrow::Cow, sync::Arc};
 use crate::{
     error::{Error, Result},
     secret::SecretString,
-    settings::{Settings, variable::Declared},
+    settings::{
+        Setting, Settings,
+        variable::{Declared, Variable},
+    },
 };
 
 /// Form of a setting's value.
@@ -170,6 +173,17 @@ impl PluginSetting {
     }
 }
 
+impl From<&Variable> for PluginSetting {
+    fn from(variable: &Variable) -> Self {
+        Self {
+            default: variable.default.map(Cow::Borrowed),
+            secret: variable.secret,
+            required: variable.required,
+            ..Self::text(variable.name, variable.help)
+        }
+    }
+}
+
 impl Declared for PluginSetting {
     fn name(&self) -> &str {
         &self.name
@@ -244,6 +258,14 @@ impl PluginSettings {
     /// Those of [`PluginSetting::check`], for the first that does not fit.
     pub fn check(&self) -> Result<()> {
         self.declared.iter().try_for_each(|declared| declared.check(&self.all))
+    }
+
+    /// True if every declared setting has the same value as in `other`.
+    #[doc(hidden)]
+    pub fn same_as(&self, other: &Self) -> bool {
+        let value = |settings: &Settings, declared| settings.find(declared).map(Setting::text);
+        self.declared == other.declared
+            && self.declared.iter().all(|own| value(&self.all, own) == value(&other.all, own))
     }
 
     fn declared(&self, name: &str) -> Option<&PluginSetting> {

@@ -30,7 +30,7 @@ use crate::{
     commands::{self, CommandParts},
     ownership::LeaseGuard,
     plan::{Parsed, PlanFormat, RespondDecision},
-    registry::Extension,
+    plugins::unit::Extension,
     turn::{
         commit::outcome::Outcome,
         state::{notices::Notices, window::Windows},

@@ -1,110 +1,18 @@
-//! Turns plugins into lookup tables, in priority order, dependencies first.
+//! The order in which plugins are loaded, and what keeps a set of them from being loaded.
 
 use galatea_core::{
-    ActionDocs, AnyAction, Error, Evaluator, EvaluatorUse, FileReader, Middleware, Plugin,
-    Provider, ProviderUse, Result, Service, Turn,
+    Error, Plugin, Result,
     plugin::version::{GALATEA_VERSION, check_range},
-    store::PluginCache,
+    service::ServiceEntry,
 };
-use std::{collections::BTreeSet, ops::Deref, sync::Arc};
-
-/// An extension, with the small values of its plugin.
-pub(crate) struct Extension<T: ?Sized> {
-    code: Arc<T>,
-    cache: PluginCache,
-}
-
-impl<T: ?Sized> Extension<T> {
-    /// A turn as the code of this plugin sees it.
-    pub(crate) fn turn<'a>(&'a self, turn: &Turn<'a>) -> Turn<'a> {
-        Turn { cache: &self.cache, ..*turn }
-    }
-}
-
-impl<T: ?Sized> Deref for Extension<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.code
-    }
-}
-
-/// All extensions of one agent.
-pub(crate) struct Registry {
-    /// Actions with their docs, in order of loading; the first of a name wins.
-    pub(crate) actions: Vec<(Arc<ActionDocs>, Extension<dyn AnyAction>)>,
-    /// Providers in prompt order.
-    pub(crate) providers: Vec<Extension<dyn Provider>>,
-    /// Evaluators with when they run, in order of loading.
-    pub(crate) evaluators: Vec<(EvaluatorUse, Extension<dyn Evaluator>)>,
-    /// Middleware in order of loading.
-    pub(crate) middleware: Vec<Extension<dyn Middleware>>,
-    /// Services, which run as long as the agent.
-    pub(crate) services: Vec<Arc<dyn Service>>,
-    /// Reads documents that people send.
-    pub(crate) file_reader: Option<Arc<dyn FileReader>>,
-}
-
-impl Registry {
-    /// Loads plugins. `cache` makes the small values of a plugin from its name.
-    ///
-    /// # Errors
-    /// `Invalid` when a dependency is missing or circular.
-    pub(crate) fn load(plugins: Vec<Plugin>, cache: impl Fn(&str) -> PluginCache) -> Result<Self> {
-        let mut registry = Self {
-            actions: Vec::new(),
-            providers: Vec::new(),
-            evaluators: Vec::new(),
-            middleware: Vec::new(),
-            services: Vec::new(),
-            file_reader: None,
-        };
-        for plugin in in_order(plugins)? {
-            let cache = cache(&plugin.name);
-            for action in plugin.actions {
-                let docs = Arc::new(action.docs());
-                if registry.actions.iter().any(|(known, _)| known.name == docs.name) {
-                    tracing::warn!(
-                        action = docs.name,
-                        plugin = plugin.name,
-                        "an action of this name is loaded already; this one is left out"
-                    );
-                    continue;
-                }
-                registry.actions.push((docs, extension(action, &cache)));
-            }
-            registry.providers.extend(plugin.providers.into_iter().map(|p| extension(p, &cache)));
-            let evaluators = plugin.evaluators.into_iter();
-            registry.evaluators.extend(evaluators.map(|e| (e.when(), extension(e, &cache))));
-            registry.middleware.extend(plugin.middleware.into_iter().map(|m| extension(m, &cache)));
-            registry.services.extend(plugin.services);
-            registry.file_reader = registry.file_reader.or(plugin.file_reader);
-        }
-        registry.providers.sort_by_key(|p| p.position());
-        Ok(registry)
-    }
-
-    /// Providers that take part in every turn.
-    pub(crate) fn standing(&self) -> impl Iterator<Item = &Extension<dyn Provider>> {
-        self.providers.iter().filter(|p| p.when() == ProviderUse::Always)
-    }
-
-    /// An action by its exact name.
-    pub(crate) fn action(&self, name: &str) -> Option<&Extension<dyn AnyAction>> {
-        self.actions.iter().find(|(docs, _)| docs.name == name).map(|(_, action)| action)
-    }
-}
-
-fn extension<T: ?Sized>(code: Arc<T>, cache: &PluginCache) -> Extension<T> {
-    Extension { code, cache: cache.clone() }
-}
+use std::{collections::BTreeSet, sync::Arc};
 
 /// Orders plugins: dependencies first, then lower priority first.
 ///
 /// # Errors
 /// `Invalid` for two plugins of one name, for one that does not fit this version, and when a
 /// dependency is missing or circular.
-fn in_order(mut plugins: Vec<Plugin>) -> Result<Vec<Plugin>> {
+pub(crate) fn in_order(mut plugins: Vec<Plugin>) -> Result<Vec<Plugin>> {
     plugins.sort_by_key(|p| p.priority);
     let mut names = BTreeSet::new();
     for plugin in &plugins {
@@ -153,9 +61,89 @@ fn in_order(mut plugins: Vec<Plugin>) -> Result<Vec<Plugin>> {
     Ok(order)
 }
 
+/// Orders services: those that others need first, otherwise as they are.
+///
+/// # Errors
+/// `Invalid` for a need that no service has, and for a circle.
+pub(crate) fn services_in_order(
+    mut services: Vec<Arc<ServiceEntry>>,
+) -> Result<Vec<Arc<ServiceEntry>>> {
+    for entry in &services {
+        let has = |need: &String| services.iter().any(|other| other.service.name() == need);
+        if let Some(missing) = entry.service.needs().into_iter().find(|need| !has(need)) {
+            return Err(Error::invalid("a service needs another one that no plugin has")
+                .with_code("GAL-SERVICE-MISSING")
+                .with("plugin", &entry.plugin)
+                .with("service", entry.service.name())
+                .with("needs", &missing)
+                .with_fix(format!("add or enable the plugin that has the service {missing}")));
+        }
+    }
+    let mut order: Vec<Arc<ServiceEntry>> = Vec::with_capacity(services.len());
+    while !services.is_empty() {
+        let waits = |need: &String| services.iter().any(|other| other.service.name() == need);
+        let Some(next) = services.iter().position(|entry| !entry.service.needs().iter().any(waits))
+        else {
+            let circle: Vec<_> = services.iter().map(|entry| entry.service.name()).collect();
+            return Err(Error::invalid("services need each other in a circle")
+                .with_code("GAL-SERVICE-CIRCLE")
+                .with("services", circle.join(", "))
+                .with_fix("remove one of these needs"));
+        };
+        order.push(services.remove(next));
+    }
+    Ok(order)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use async_trait::async_trait;
+    use galatea_core::{Service, ServiceContext};
+    use tokio_util::sync::CancellationToken;
+
+    struct Needs(&'static str, &'static [&'static str]);
+
+    #[async_trait]
+    impl Service for Needs {
+        fn name(&self) -> &'static str {
+            self.0
+        }
+        fn needs(&self) -> Vec<String> {
+            self.1.iter().map(|need| (*need).to_owned()).collect()
+        }
+        async fn run(self: Arc<Self>, _: ServiceContext, _: CancellationToken) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    fn services(list: &[(&'static str, &'static [&'static str])]) -> Vec<Arc<ServiceEntry>> {
+        let entry = |(name, needs): &(&'static str, &'static [&'static str])| {
+            ServiceEntry::new("plugin", Arc::new(Needs(name, needs)))
+        };
+        list.iter().map(entry).collect()
+    }
+
+    #[test]
+    fn services_follow_all_of_the_type_that_they_need() {
+        let all = services(&[
+            ("web", &["store", "news"]),
+            ("store", &[]),
+            ("news", &["store"]),
+            ("store", &[]),
+        ]);
+        let order = services_in_order(all).unwrap();
+        let names: Vec<_> = order.iter().map(|entry| entry.service.name()).collect();
+        assert_eq!(names, ["store", "store", "news", "web"]);
+        for (list, code) in [
+            (services(&[("a", &["b"])]), "GAL-SERVICE-MISSING"),
+            (services(&[("a", &["b"]), ("b", &["a"])]), "GAL-SERVICE-CIRCLE"),
+            (services(&[("a", &["a"])]), "GAL-SERVICE-CIRCLE"),
+        ] {
+            let error = services_in_order(list).err().unwrap();
+            assert_eq!((error.code(), error.fix().is_some()), (Some(code), true));
+        }
+    }
 
     fn plugin(name: &str, priority: i32, needs: &[&str]) -> Plugin {
         Plugin {
