@@ -3,7 +3,7 @@
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 use tokio::sync::broadcast::{
     self,
     error::{RecvError, TryRecvError},
@@ -439,6 +439,21 @@ pub enum ServiceState {
     Failed(String),
     /// It was stopped.
     Stopped,
+}
+
+impl fmt::Display for ServiceState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Idle => f.write_str("not started"),
+            Self::Waiting(need) => write!(f, "waits for {need}"),
+            Self::Starting => f.write_str("starting"),
+            Self::Ready => f.write_str("ready"),
+            Self::Degraded(why) => write!(f, "degraded: {why}"),
+            Self::Retrying(why) => write!(f, "retrying: {why}"),
+            Self::Failed(why) => write!(f, "failed: {why}"),
+            Self::Stopped => f.write_str("stopped"),
+        }
+    }
 }
 
 impl ServiceState {

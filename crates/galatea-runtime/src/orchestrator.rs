@@ -1,6 +1,7 @@
 //! Creates, starts, stops, removes and watches many agents in one process.
 
 mod agent;
+mod chosen;
 mod company;
 mod create;
 mod learn;

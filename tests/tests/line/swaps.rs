@@ -147,7 +147,8 @@ async fn a_thousand_swaps_under_load_lose_no_turn_and_call_no_plugin_that_left()
         .set("PROVIDERS_TOTAL_TIMEOUT_MS", "20000")
         .build()
         .await;
-    let rooms: Vec<String> = (0..ROOMS).map(|room| format!("{}", 100 + room)).collect();
+    let rooms: Vec<&'static str> =
+        (0..ROOMS).map(|room| &*format!("{}", 100 + room).leak()).collect();
     let swapping = async {
         for number in 1..=SWAPS {
             let plugin = numbered(number, &watch);

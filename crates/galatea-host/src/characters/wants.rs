@@ -61,11 +61,13 @@ pub fn asks_for(character: &Character, platform: &Platform) -> bool {
 }
 
 fn plugins(character: &Character) -> Vec<&str> {
+    let known = crate::agents::plugins::known();
     character
         .plugins
         .iter()
         .map(String::as_str)
         .filter(|name| !BUILT_IN.contains(&plain(name)))
+        .filter(|name| known.iter().all(|known| known.name != plain(name)))
         .collect()
 }
 

@@ -74,7 +74,10 @@ impl Orchestrator {
             id,
             name,
             |choices, slots| {
-                for slot in slots.iter().filter(|slot| slot.enabled && slot.plugin.optional) {
+                for slot in slots
+                    .iter()
+                    .filter(|slot| (slot.enabled && slot.plugin.optional) || slot.name() == name)
+                {
                     choices.enable(slot.name(), true);
                 }
             },

@@ -15,6 +15,7 @@ pub use info::{ExtensionNames, PluginInfo, PluginState, ServiceInfo, SettingInfo
 pub(super) use {
     begin::{AgentPlugins, PluginSurroundings},
     change::with_needed_of,
+    choice::CHANGES,
     end::close_all,
     slot::Slot,
 };

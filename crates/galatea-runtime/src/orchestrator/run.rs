@@ -2,12 +2,16 @@
 //! several share.
 
 use galatea_core::{AgentId, Error, ErrorKind, Event, Result};
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     agent::Agent,
+    chosen,
     create::{assemble, check_policies},
     plugin_changes,
     plugins::{Slot, close_all},
@@ -25,6 +29,9 @@ use crate::{
 
 /// How long evaluators and the last settlements may take after turns and sends have ended.
 const LAST: Duration = Duration::from_secs(2);
+
+/// Choices about plugins are looked for in every fifth round of reconciliation.
+const CHOSEN: u32 = 5;
 
 /// How long the parts of an agent may take to be made anew.
 const MAKING: Duration = Duration::from_secs(30);
@@ -267,6 +274,10 @@ impl Orchestrator {
     pub fn start(self: &Arc<Self>) -> Result<()> {
         let ids: Vec<AgentId> = self.lock().keys().copied().collect();
         ids.into_iter().try_for_each(|id| self.start_agent(id))?;
+        if !self.watching.swap(true, Ordering::Relaxed) {
+            let every = self.options.reconcile_every * CHOSEN;
+            tokio::spawn(chosen::watch(Arc::downgrade(self), every));
+        }
         let mut keeper = self.keeper.lock();
         if let Some(cluster) = self.options.cluster.clone().filter(|_| keeper.is_none()) {
             let (stop, weak) = (CancellationToken::new(), Arc::downgrade(self));

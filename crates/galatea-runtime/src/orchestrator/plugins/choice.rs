@@ -2,7 +2,7 @@
 //! restart keeps it.
 
 use galatea_core::{
-    AgentId, Error, Result, Store, Timestamp,
+    AgentId, Error, ErrorKind, Result, Store, Timestamp,
     settings::{Layer, Origin, Setting},
 };
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,13 @@ use super::slot::Slot;
 
 /// Key of the choices among an agent's small values. Those of plugins begin with `plugin:`.
 const KEY: &str = "plugins:choices";
+
+/// Where the numbers of the agents' choices are stored, which tell other processes of new ones. They
+/// belong to no agent, so that one statement reads them for all.
+pub(in crate::orchestrator) const CHANGES: (AgentId, &str) =
+    (AgentId(uuid::Uuid::nil()), "plugins:changes");
+/// Tries to count a change while other processes count theirs.
+const TRIES: u32 = 10;
 
 /// What an owner chose, by the name of the plugin.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -47,7 +54,8 @@ impl Choices {
         let value = serde_json::to_value(self).map_err(|cause| {
             Error::unexpected("the choices about plugins cannot be written").with_source(cause)
         })?;
-        store.cache(agent, KEY, &value, None).await
+        store.cache(agent, KEY, &value, None).await?;
+        announce(store, agent).await
     }
 
     /// Turns a plugin on or off.
@@ -94,4 +102,23 @@ impl Choices {
         }
         differs
     }
+}
+
+/// Tells other processes that an agent has new choices.
+async fn announce(store: &dyn Store, agent: AgentId) -> Result<()> {
+    let (of, key) = CHANGES;
+    for _ in 0..TRIES {
+        let seen = store.cached(of, key, Timestamp(0)).await?;
+        let mut changes: BTreeMap<AgentId, u64> =
+            seen.clone().and_then(|seen| serde_json::from_value(seen).ok()).unwrap_or_default();
+        *changes.entry(agent).or_default() += 1;
+        let value = serde_json::to_value(&changes).map_err(|cause| {
+            Error::unexpected("the number of a choice cannot be written").with_source(cause)
+        })?;
+        if store.swap(of, key, seen.as_ref(), &value).await? {
+            return Ok(());
+        }
+    }
+    Err(Error::new(ErrorKind::Conflict, "other processes change plugins at the same moment")
+        .with_fix("try again; the choice is stored, and holds from the next start on"))
 }

@@ -4,7 +4,6 @@ use futures::FutureExt;
 use galatea_core::{EventBus, EventHandler, PluginContext, event::EventReceiver};
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio::sync::broadcast::error::RecvError;
-use tokio_util::sync::CancellationToken;
 
 use super::slot::Slot;
 

@@ -1,7 +1,7 @@
 //! The plugins of an agent, for lists and status pages.
 
 use galatea_core::{Plugin, PluginSetting, Settings, service::ServiceState, settings::Origin};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
@@ -64,7 +64,7 @@ pub struct ExtensionNames {
 }
 
 /// A service of a plugin.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServiceInfo {
     /// Its type name.

@@ -2,7 +2,7 @@
 //! again; a model's failure is returned.
 
 use galatea_core::{
-    Error, ErrorKind, Event, ModelInfo, Result, StepOutcome, TextModel, Timestamp, Turn, Verdict,
+    Error, ErrorKind, ModelInfo, Result, StepOutcome, TextModel, Timestamp, Turn, Verdict,
     kill_point,
     model::{Finish, TextAnswer, TextRequest, Tier, WITHHELD_CODE},
 };
