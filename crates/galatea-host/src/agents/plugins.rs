@@ -7,19 +7,7 @@ use galatea_core::{
 use galatea_knowledge::Library;
 use std::time::Duration;
 
-/// The plugins that every agent has in the same way. A new plugin is added here.
-pub fn standard() -> Vec<Plugin> {
-    vec![galatea_bootstrap::plugin()]
-}
-
-/// The plugins that agents of this program may have, as they are declared, for lists and commands.
-pub fn known() -> Vec<Plugin> {
-    let documents =
-        Plugin::new(galatea_knowledge::NAME, env!("CARGO_PKG_VERSION"), galatea_knowledge::PURPOSE);
-    let mut known = standard();
-    known.push(documents.declares(galatea_knowledge::VARIABLES));
-    known
-}
+pub use crate::plugin_list::{known, standard};
 
 /// Checks the settings of these plugins for an agent.
 ///

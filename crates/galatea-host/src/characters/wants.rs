@@ -61,7 +61,7 @@ pub fn asks_for(character: &Character, platform: &Platform) -> bool {
 }
 
 fn plugins(character: &Character) -> Vec<&str> {
-    let known = crate::agents::plugins::known();
+    let known = crate::plugin_list::known();
     character
         .plugins
         .iter()

@@ -150,7 +150,7 @@ fn edits(name: &str) -> [(&'static str, String); 3] {
             format!("galatea-{name} = {{ path = \"../galatea-{name}\" }}"),
         ),
         (
-            "crates/galatea-host/src/agents/plugins.rs, in the list of `standard`",
+            "crates/galatea-host/src/plugin_list.rs, in the list of `standard`",
             format!("{library}::plugin(),"),
         ),
         (
