@@ -4,7 +4,7 @@ use galatea_core::{AgentId, ConnectorInfo, Error, Result, store::ProcessRole};
 use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Weak},
+    sync::{Arc, Weak, atomic::AtomicBool},
 };
 use tokio::sync::{Notify, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
@@ -23,6 +23,8 @@ pub struct Orchestrator {
     /// Looks for due tasks of all agents.
     pub(super) tasks: Arc<TaskPoller>,
     pub(super) me: Weak<Self>,
+    /// True once choices about plugins are looked for.
+    pub(super) watching: AtomicBool,
     /// Ends restarts that are under way when all agents stop.
     pub(super) closing: CancellationToken,
 }
@@ -88,6 +90,7 @@ impl Orchestrator {
             keeper: Mutex::default(),
             tasks,
             me: Weak::clone(me),
+            watching: AtomicBool::new(false),
             closing: CancellationToken::new(),
         }))
     }
