@@ -29,8 +29,8 @@ mod unknown_outcome;
 
 pub use config::{VARIABLES, platform_variables};
 pub use orchestrator::{
-    AccountSettings, AgentChange, AgentFactory, AgentInfo, AgentSpec, AgentState, BudgetState,
-    ConnectorStatus, Encoder, Encoders, Orchestrator, RuntimeOptions, SharedWork,
+    AccountSettings, AgentChange, AgentFactory, AgentInfo, AgentSpec, AgentState, AgentWork,
+    BudgetState, ConnectorStatus, Encoder, Encoders, Orchestrator, RuntimeOptions, SharedWork,
 };
 pub use outbox::LongWait;
 pub use ownership::{ClusterOptions, compare_clocks};

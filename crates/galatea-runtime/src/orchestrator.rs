@@ -3,6 +3,7 @@
 mod agent;
 mod company;
 mod create;
+mod idle;
 mod learn;
 mod run;
 mod shared;
@@ -14,4 +15,4 @@ mod watch;
 pub use crate::config::AccountSettings;
 pub use spec::{AgentChange, AgentFactory, AgentSpec, Encoder, Encoders, RuntimeOptions};
 pub use state::Orchestrator;
-pub use watch::{AgentInfo, AgentState, BudgetState, ConnectorStatus, SharedWork};
+pub use watch::{AgentInfo, AgentState, AgentWork, BudgetState, ConnectorStatus, SharedWork};

@@ -17,7 +17,6 @@ use crate::{
     agent_room,
     ownership::{Keeper, LeaseGuard, SharedAgent},
     profile::Profile,
-    retention,
 };
 
 /// How long evaluators and the last settlements may take after turns and sends have ended.
@@ -76,21 +75,9 @@ impl Orchestrator {
             agent.connections.spawn(Arc::clone(&agent.inbox).watch());
             agent.connections.spawn(Arc::clone(&agent.inbox).watch_edits());
         }
-        if self.options.cluster.is_none() || self.role().answers() {
-            agent.connections.spawn(retention::run(
-                Arc::clone(&self.options.store),
-                Arc::clone(&agent.clock),
-                id,
-                self.options.reconcile_every,
-                agent.stop.clone(),
-            ));
-        }
-        agent.connections.spawn(
-            Arc::clone(&agent.outbox)
-                .expire_unserved(self.options.reconcile_every, agent.stop.clone()),
-        );
         entry.state = Lifecycle::Running;
         supervise::announce(&entry.agent, |agent| Event::AgentStarted { agent });
+        self.look_for_work();
         Ok(())
     }
 

@@ -2,7 +2,10 @@
 
 use galatea_core::{AgentId, ConnectorInfo, Error, Result, store::ProcessRole};
 use parking_lot::{Mutex, MutexGuard};
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock, Weak},
+};
 use tokio::sync::{Notify, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +22,10 @@ pub struct Orchestrator {
     pub(super) keeper: Mutex<Option<Keeping>>,
     /// Ends restarts that are under way when all agents stop.
     pub(super) closing: CancellationToken,
+    /// For tasks that end with it.
+    pub(super) itself: Weak<Self>,
+    /// The looks for work of all agents, once the first one has started.
+    pub(super) looks: OnceLock<Arc<Notify>>,
 }
 
 /// One agent, and how far its start or stop has come.
@@ -70,11 +77,13 @@ impl Orchestrator {
     /// `Invalid` for a role that leaves work to others, with a store that has one process.
     pub fn new(mut options: RuntimeOptions) -> Result<Arc<Self>> {
         options.cluster = ownership::shared(&options.store, options.cluster)?;
-        Ok(Arc::new(Self {
+        Ok(Arc::new_cyclic(|itself| Self {
             options,
             agents: Mutex::default(),
             keeper: Mutex::default(),
             closing: CancellationToken::new(),
+            itself: Weak::clone(itself),
+            looks: OnceLock::new(),
         }))
     }
 
