@@ -6,7 +6,7 @@
 use anyhow::Result;
 use std::{path::Path, time::Instant};
 
-use crate::{advisories, binaries, generate, tidy};
+use crate::{advisories, api, binaries, generate, seeds, tidy};
 use xtask::{
     cargo,
     step::{installed, step, succeed},
@@ -27,6 +27,8 @@ pub(crate) fn test(root: &Path) -> Result<()> {
     let begun = Instant::now();
     let here = |arguments: &[&str]| succeed(cargo(root, arguments));
     step("structure", || tidy::run(root))?;
+    step("public interface", || api::run(root, true))?;
+    step("seeds", || seeds::run(root, true))?;
     if installed(root, "nextest") {
         step("tests (nextest)", || here(&["nextest", "run", "--workspace", "--locked"]))?;
     } else {

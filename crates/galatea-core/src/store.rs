@@ -75,7 +75,9 @@ pub use self::{
         fair_share,
     },
     link::LinkStore,
-    outbox::{OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement},
+    outbox::{
+        OpenAccount, OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement,
+    },
     partition::{Partition, ROOM_PARTITIONS, room_partition},
     step::{JournalStep, StepStore},
     task_queue::{TaskCommit, TaskQueue},
@@ -163,6 +165,14 @@ pub trait AgentStore: Send + Sync {
     async fn save_agent(&self, id: AgentId, character: &crate::character::Character) -> Result<()>;
     /// Every agent ever saved: id and name. Called by commands and status pages.
     async fn agents(&self) -> Result<Vec<(AgentId, String)>>;
+    /// The agents with a World that does not keep its messages for ever. Called by the hourly pass that
+    /// deletes old messages.
+    async fn agents_with_retention(&self) -> Result<Vec<AgentId>>;
+    /// Deletes what an agent remembers: memories with what was made of them, people, places, links,
+    /// tasks, small values, and what waits in its queues. What it spent, who is blocked and how far
+    /// its accounts were read stay, unless it is erased as a `whole`. Gives how many memories were
+    /// deleted. Called while the agent does not run, by a reset and for an ephemeral agent.
+    async fn clear_agent(&self, id: AgentId, whole: bool) -> Result<u64>;
 }
 
 /// Reads Worlds. They are written with a batch ([`ConnectionChange`]) or a turn.
@@ -259,6 +269,13 @@ pub trait TaskStore: Send + Sync {
 pub trait CacheStore: Send + Sync {
     /// A value that has not expired. Called by the runtime, and by plugins through [`PluginCache`].
     async fn cached(&self, agent: AgentId, key: &str, now: Timestamp) -> Result<Option<Value>>;
+    /// The same of several agents: those that have one. Called by the keeper of leases.
+    async fn cached_of(
+        &self,
+        agents: &[AgentId],
+        key: &str,
+        now: Timestamp,
+    ) -> Result<Vec<(AgentId, Value)>>;
     /// Stores a value until `expires`, or until it is forgotten. The key is unique per agent.
     /// Called by the runtime, and by plugins through [`PluginCache`].
     async fn cache(

@@ -32,7 +32,7 @@ mod unknown_outcome;
 
 pub use config::{VARIABLES, platform_variables};
 pub use orchestrator::{
-    AccountSettings, AgentChange, AgentFactory, AgentInfo, AgentSpec, AgentState, BudgetState,
+    AccountSettings, AgentChange, AgentFactory, AgentInfo, AgentSpec, AgentState, AgentWork, BudgetState,
     ConnectorStatus, Encoder, Encoders, ExtensionNames, Orchestrator, PluginChoices, PluginInfo,
     PluginState, RuntimeOptions, ServiceInfo, SettingInfo, SharedWork,
 };

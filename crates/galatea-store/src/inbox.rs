@@ -62,6 +62,9 @@ pub(crate) const UNFINISHED: Dialects = Dialects {
         "WHERE i.agent_id = $1 AND i.source = $2 AND i.account = $3 AND i.state = 'new' ORDER BY i.seq LIMIT $4"
     ),
 };
+/// As many rows as accounts with messages that wait: few while all is well.
+pub(crate) const WAITING_ACCOUNTS: Dialects =
+    Dialects::same("SELECT DISTINCT agent_id, source, account FROM inbox WHERE state = 'new'");
 pub(crate) const UNFINISHED_IN_ROOM: Dialects =
     Dialects::same(item!("WHERE i.room_id = $1 AND i.state = 'new' ORDER BY i.seq LIMIT +$2"));
 pub(crate) const UNFINISHED_IN_PARTS: Dialects = Dialects {
@@ -97,6 +100,7 @@ pub(crate) const UNEXPLAINED: Dialects = Dialects::same(item!(
 /// take their time.
 #[cfg(test)]
 pub(crate) const READS: &[crate::dialect::Listed] = crate::dialect::listed![
+    WAITING_ACCOUNTS,
     UNFINISHED,
     UNFINISHED_IN_ROOM,
     UNFINISHED_IN_PARTS,
@@ -275,6 +279,14 @@ impl InboxStore for Database {
     ) -> Result<Vec<InboxItem>> {
         let values = values![agent.0, source.as_str(), account.0.as_str(), limit];
         self.all(UNFINISHED.with(values)).await?.into_iter().map(Stored::decode).collect()
+    }
+
+    async fn waiting_accounts(&self) -> Result<Vec<(AgentId, Source, Account)>> {
+        let rows = self.all::<(Uuid, String, String)>(WAITING_ACCOUNTS.with(values![])).await?;
+        let of = |(agent, source, account)| {
+            (AgentId(agent), Source::from_name(source), Account(account))
+        };
+        Ok(rows.into_iter().map(of).collect())
     }
 
     async fn unfinished_in_room(&self, room: RoomId, limit: u32) -> Result<Vec<InboxItem>> {

@@ -19,7 +19,7 @@ use crate::{
     platforms::{
         PLATFORMS,
         accounts::{self, OwnSettings},
-        encoders, gate_variables, with_policies,
+        direct_defaults, encoders, gate_variables, with_policies,
     },
 };
 
@@ -95,7 +95,7 @@ impl AgentFactory for PersonaFactory {
         connectors.extend(self.direct.clone());
         Ok(AgentSpec {
             character: persona.character,
-            settings: with_policies(&persona.settings)?,
+            settings: runtime_settings(&persona.settings)?,
             models,
             plugins,
             connectors,
@@ -112,10 +112,17 @@ impl AgentFactory for PersonaFactory {
 pub(crate) fn change_to(persona: &Persona) -> Result<AgentChange> {
     Ok(AgentChange {
         character: persona.character.clone(),
-        settings: with_policies(&persona.settings)?,
+        settings: runtime_settings(&persona.settings)?,
         // An agent with further accounts is restarted for a change.
         account_settings: OwnSettings::default(),
     })
+}
+
+/// Settings as the runtime gets them.
+fn runtime_settings(settings: &Settings) -> Result<Settings> {
+    let mut layers = with_policies(settings)?.layers().to_vec();
+    layers.push(direct_defaults());
+    Ok(Settings::new(layers))
 }
 
 /// Whether an agent has to be made anew to become the new persona: its models, connectors, further

@@ -22,6 +22,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "Give one of them another name, or an `id` of its own.",
     ),
     Explanation::new(
+        "GAL-AGENT-LIMIT",
+        "There are as many agents as allowed",
+        "A program that runs agents may say how many there are at most (`Builder::max_agents`), and so many are there.",
+        "Remove an agent, or allow more.",
+    ),
+    Explanation::new(
         "GAL-PAIR-UNKNOWN",
         "No pairing request has this code",
         "The code is mistyped, older than an hour, or was approved already.",

@@ -263,7 +263,6 @@ impl Shared {
             inbox: Arc::clone(inbox),
             outbox: Arc::clone(outbox),
             health: DashMap::new(),
-            poll: self.poll,
             tasks: self.tasks.clone(),
             stop: self.stop.clone(),
             halt: self.halt.clone(),

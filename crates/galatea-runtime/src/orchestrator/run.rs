@@ -24,7 +24,6 @@ use crate::{
     agent_room,
     ownership::{Keeper, LeaseGuard, SharedAgent},
     profile::Profile,
-    retention,
 };
 
 /// How long evaluators and the last settlements may take after turns and sends have ended.
@@ -87,24 +86,12 @@ impl Orchestrator {
             agent.connections.spawn(Arc::clone(&agent.inbox).watch());
             agent.connections.spawn(Arc::clone(&agent.inbox).watch_edits());
         }
-        if self.options.cluster.is_none() || self.role().answers() {
-            agent.connections.spawn(retention::run(
-                Arc::clone(&self.options.store),
-                Arc::clone(&agent.clock),
-                id,
-                self.options.reconcile_every,
-                agent.stop.clone(),
-            ));
-        }
-        agent.connections.spawn(
-            Arc::clone(&agent.outbox)
-                .expire_unserved(self.options.reconcile_every, agent.stop.clone()),
-        );
         agent.plugins.follow_all();
         entry.state = Lifecycle::Running;
         supervise::announce(&entry.agent, |agent| Event::AgentStarted { agent });
         drop(agents);
         self.run_tasks();
+        self.look_for_work();
         Ok(())
     }
 

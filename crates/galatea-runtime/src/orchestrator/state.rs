@@ -4,7 +4,7 @@ use galatea_core::{AgentId, ConnectorInfo, Error, Result, store::ProcessRole};
 use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Weak, atomic::AtomicBool},
+    sync::{Arc, OnceLock, Weak, atomic::AtomicBool},
 };
 use tokio::sync::{Notify, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
@@ -22,11 +22,14 @@ pub struct Orchestrator {
     pub(super) keeper: Mutex<Option<Keeping>>,
     /// Looks for due tasks of all agents.
     pub(super) tasks: Arc<TaskPoller>,
-    pub(super) me: Weak<Self>,
     /// True once choices about plugins are looked for.
     pub(super) watching: AtomicBool,
     /// Ends restarts that are under way when all agents stop.
     pub(super) closing: CancellationToken,
+    /// For tasks that end with it.
+    pub(super) itself: Weak<Self>,
+    /// The looks for work of all agents, once the first one has started.
+    pub(super) looks: OnceLock<Arc<Notify>>,
 }
 
 /// One agent, and how far its start or stop has come.
@@ -84,14 +87,15 @@ impl Orchestrator {
             options.reconcile_every,
             options.cluster.is_none(),
         );
-        Ok(Arc::new_cyclic(|me| Self {
+        Ok(Arc::new_cyclic(|itself| Self {
             options,
             agents: Mutex::default(),
             keeper: Mutex::default(),
             tasks,
-            me: Weak::clone(me),
             watching: AtomicBool::new(false),
             closing: CancellationToken::new(),
+            itself: Weak::clone(itself),
+            looks: OnceLock::new(),
         }))
     }
 
@@ -105,7 +109,7 @@ impl Orchestrator {
         if !self.role().answers() {
             return;
         }
-        let me = Weak::clone(&self.me);
+        let me = Weak::clone(&self.itself);
         self.tasks.start(move || {
             let all = me.upgrade()?;
             let agents = all.lock();

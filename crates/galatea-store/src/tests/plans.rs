@@ -24,6 +24,26 @@ use crate::{Database, PostgresOptions};
 
 /// Statements that read tables whole, in both databases.
 const WHOLE: &[(&str, &[&str])] = &[
+    // Clearing an agent is rare, and no limit of time ends it.
+    ("agent::SOME_DOOMED", &["memories"]),
+    ("agent::LEFT", &["memories"]),
+    ("agent::PARTICIPANTS", &["participants", "worlds", "rooms"]),
+    ("agent::STEPS", &["inbox", "step"]),
+    ("agent::ROOMS", &["worlds", "rooms"]),
+    ("agent::OUTBOX", &["outbox"]),
+    ("agent::INBOX", &["inbox"]),
+    ("agent::WORLDS", &["worlds"]),
+    ("agent::ENTITIES", &["entities"]),
+    ("agent::RELATIONSHIPS", &["relationships"]),
+    ("agent::LINKS", &["identity_links"]),
+    ("agent::TASKS", &["tasks"]),
+    ("agent::CACHE", &["cache"]),
+    ("agent::BLOCKS", &["blocks"]),
+    ("agent::CONNECTOR_STATE", &["connector_state"]),
+    ("agent::CURSORS", &["cursors"]),
+    ("agent::USAGE", &["usage"]),
+    // Worlds are few, and this is asked once an hour.
+    ("agent::WITH_RETENTION", &["worlds"]),
     // Counts, and lists that an operator asks for.
     ("agent::AGENTS", &["agents"]),
     ("audit::AUDIT", &["inbox", "outbox"]),

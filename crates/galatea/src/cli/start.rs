@@ -24,7 +24,7 @@ use crate::{
 use galatea_host::{
     agents::{
         Platforms,
-        boot::{self, BootOptions, Booted},
+        boot::{self, BootOptions, Booted, Place},
     },
     characters::personas,
     config::GALATEA_ROLE,
@@ -94,6 +94,7 @@ impl Start {
             redactor,
             version: version::FULL,
             parser: &executable::path(),
+            place: Place::default(),
         };
         let booted = boot::boot(options, personas).await?;
 
