@@ -18,6 +18,7 @@ use crate::{
 mod about;
 mod audit;
 mod change;
+mod console;
 mod derived;
 mod embedding;
 mod event;
@@ -26,10 +27,12 @@ pub mod export;
 mod forget;
 #[doc(hidden)]
 pub mod hint;
+mod house;
 mod inbox;
 mod inbox_state;
 mod lease;
 mod link;
+mod live;
 mod memory;
 pub mod mentioned;
 mod outbox;
@@ -38,6 +41,7 @@ mod plugin_cache;
 #[doc(hidden)]
 pub mod question_models;
 mod recall;
+mod record;
 #[doc(hidden)]
 pub mod shared_breaker;
 mod step;
@@ -60,8 +64,12 @@ pub use self::{
     about::{About, AboutAgent, digest},
     audit::{AuditLine, AuditStore, Exceptions, Missing},
     change::{ConnectionChange, EntityChange, RoomChange, WorldChange},
+    console::{
+        ConsoleStore, Counts, DeliveriesQuery, ListedRoom, MemoriesOf, Page, Place, TurnsQuery,
+    },
     event::{EventPosition, EventStore},
     forget::ForgetStore,
+    house::{Credential, CredentialKind, HouseStore, OperatorRole, SecretDigest, User},
     inbox::{
         ConnectorState, InFlightRows, InboxEntry, InboxItem, InboxStore, Ingest, Ingested, Mutation,
     },
@@ -71,8 +79,10 @@ pub use self::{
         fair_share,
     },
     link::LinkStore,
+    live::{LIVE_KEPT, LiveEvent, LiveStore},
     outbox::{OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement},
     partition::{Partition, ROOM_PARTITIONS, room_partition},
+    record::{KeptAnswer, RecordStore, RecordedChange},
     step::{JournalStep, StepStore},
     turn::{FinishedMessage, NewDelivery, TurnRecord},
     usage::{
@@ -125,6 +135,10 @@ pub trait Store:
     + ForgetStore
     + UsageStore
     + BlockStore
+    + ConsoleStore
+    + HouseStore
+    + RecordStore
+    + LiveStore
 {
 }
 impl<T> Store for T where
@@ -141,6 +155,10 @@ impl<T> Store for T where
         + ForgetStore
         + UsageStore
         + BlockStore
+        + ConsoleStore
+        + HouseStore
+        + RecordStore
+        + LiveStore
 {
 }
 
