@@ -82,7 +82,12 @@ impl Ops {
         self.changed(by, "agent.restart", before).await
     }
 
-    async fn changed(&self, by: &Operator, operation: &str, before: AgentInfo) -> Result<AgentInfo> {
+    async fn changed(
+        &self,
+        by: &Operator,
+        operation: &str,
+        before: AgentInfo,
+    ) -> Result<AgentInfo> {
         let after = self.running()?.info(before.id).ok_or_else(|| no_agent(before.id))?;
         let state = |info: &AgentInfo| Some(json!({ "state": info.state }));
         self.record(by, operation, before.id, state(&before), state(&after)).await?;

@@ -57,7 +57,9 @@ fn checked_name(name: &str) -> Result<&str> {
     let name = name.trim();
     let length = name.chars().count();
     if length == 0 || length > NAME || name.chars().any(char::is_control) {
-        return Err(Error::invalid(format!("a name has 1 to {NAME} characters, none of them invisible")));
+        return Err(Error::invalid(format!(
+            "a name has 1 to {NAME} characters, none of them invisible"
+        )));
     }
     Ok(name)
 }
@@ -67,9 +69,12 @@ fn unknown(what: &'static str) -> Error {
 }
 
 fn last_owner() -> Error {
-    Error::new(ErrorKind::Conflict, "there is no such user, or no owner who may sign in would remain")
-        .with_code("GAL-AUTH-OWNER")
-        .with_fix("make another user an owner first")
+    Error::new(
+        ErrorKind::Conflict,
+        "there is no such user, or no owner who may sign in would remain",
+    )
+    .with_code("GAL-AUTH-OWNER")
+    .with_fix("make another user an owner first")
 }
 
 impl Ops {
@@ -85,7 +90,8 @@ impl Ops {
             Some(owner) => owner,
             None => self.first_owner().await?,
         };
-        let made = self.hand_out(&owner, CredentialKind::Link, "login link", owner.role, Some(LINK));
+        let made =
+            self.hand_out(&owner, CredentialKind::Link, "login link", owner.role, Some(LINK));
         made.await
     }
 
@@ -183,7 +189,8 @@ impl Ops {
     ) -> Result<Option<Operator>> {
         let now = self.clock.now();
         let found = self.store.credential(&digest(secret), now).await?;
-        let Some((credential, user)) = found.filter(|(credential, _)| credential.kind == kind) else {
+        let Some((credential, user)) = found.filter(|(credential, _)| credential.kind == kind)
+        else {
             return Ok(None);
         };
         if credential.used_at.is_none_or(|used| now.0.saturating_sub(used.0) > NOTED) {
@@ -329,11 +336,13 @@ impl Ops {
     ///
     /// # Errors
     /// `Forbidden` for anybody but an owner, `NotFound` for an unknown user.
-    pub async fn reset(&self, by: &Operator, id: UserId) -> Result<NewSecret> {
+    pub async fn reset(&self, by: &Operator, id: UserId) -> Result<(User, NewSecret)> {
         let user = self.user(by, id).await?;
         self.store.end_sessions(id, None).await?;
         self.record(by, "user.reset", id, None, None).await?;
-        self.hand_out(&user, CredentialKind::Link, "reset", user.role, Some(INVITATION)).await
+        let link = CredentialKind::Link;
+        let made = self.hand_out(&user, link, "reset", user.role, Some(INVITATION)).await?;
+        Ok((user, made))
     }
 
     /// Changes what a user may do.

@@ -141,7 +141,8 @@ impl Follower {
 fn shown(event: &Event, clock: &dyn Clock) -> Option<LiveEvent> {
     let Ok(Value::Object(mut data)) = serde_json::to_value(event) else { return None };
     let Some(Value::String(kind)) = data.remove("event") else { return None };
-    let agent = data.remove("agent").and_then(|agent| serde_json::from_value::<AgentId>(agent).ok());
+    let agent =
+        data.remove("agent").and_then(|agent| serde_json::from_value::<AgentId>(agent).ok());
     Some(LiveEvent { seq: 0, at: clock.now(), agent, kind, data: Value::Object(data) })
 }
 
@@ -156,7 +157,10 @@ async fn keep(
         match events.recv().await {
             Ok(event) => batch.extend(shown(&event, &*clock)),
             Err(RecvError::Lagged(missed)) => {
-                tracing::debug!(missed, "events came faster than they are kept; skipping the oldest");
+                tracing::debug!(
+                    missed,
+                    "events came faster than they are kept; skipping the oldest"
+                );
             }
             Err(RecvError::Closed) => return,
         }
@@ -175,11 +179,7 @@ async fn keep(
     }
 }
 
-async fn tail(
-    store: Arc<dyn Store>,
-    sender: broadcast::Sender<Arc<LiveEvent>>,
-    kept: Arc<Notify>,
-) {
+async fn tail(store: Arc<dyn Store>, sender: broadcast::Sender<Arc<LiveEvent>>, kept: Arc<Notify>) {
     let mut last = None;
     let limit = u32::try_from(AT_ONCE).unwrap_or(u32::MAX);
     loop {

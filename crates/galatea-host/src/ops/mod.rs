@@ -17,6 +17,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 pub use agents::AgentView;
+pub use galatea_runtime::{AgentInfo, ConnectorStatus};
 pub use house::{NewSecret, digest};
 
 /// Who asks for an operation.
@@ -93,7 +94,9 @@ impl Ops {
     }
 
     fn running(&self) -> Result<&Arc<Orchestrator>> {
-        self.orchestrator.as_ref().ok_or_else(|| Error::new(ErrorKind::Unsupported, "no agents run in this process"))
+        self.orchestrator
+            .as_ref()
+            .ok_or_else(|| Error::new(ErrorKind::Unsupported, "no agents run in this process"))
     }
 
     /// Records a change.
