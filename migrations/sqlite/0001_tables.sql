@@ -344,3 +344,60 @@ CREATE TABLE usage (
     PRIMARY KEY (agent_id, day, room_id, entity_id, model)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX usage_of_entity ON usage (agent_id, entity_id, day);
+
+-- The control plane: who operates the program, and what they did.
+
+CREATE TABLE users (
+    id BLOB NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    role TEXT NOT NULL,
+    password TEXT, -- argon2id
+    created_at INTEGER NOT NULL,
+    disabled INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Sessions, tokens and links. `digest` is the SHA-256 of what was handed out.
+CREATE TABLE credentials (
+    digest TEXT NOT NULL PRIMARY KEY,
+    id BLOB NOT NULL UNIQUE,
+    user_id BLOB NOT NULL,
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    role TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    used_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX credentials_of_user ON credentials (user_id);
+CREATE INDEX credentials_of_kind ON credentials (kind, created_at);
+CREATE INDEX credentials_expiry ON credentials (expires_at) WHERE expires_at IS NOT NULL;
+
+CREATE TABLE recorded_changes (
+    seq INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    operation TEXT NOT NULL,
+    target TEXT NOT NULL,
+    before TEXT,
+    after TEXT,
+    origin TEXT NOT NULL
+) STRICT;
+
+-- Answers to requests that may come twice, by the digest of user and key.
+CREATE TABLE kept_answers (
+    key TEXT NOT NULL PRIMARY KEY,
+    request TEXT NOT NULL,
+    status INTEGER,
+    body TEXT,
+    until INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX kept_answers_end ON kept_answers (until);
+
+-- The newest events, for dashboards that were away.
+CREATE TABLE live_events (
+    seq INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    agent_id BLOB,
+    kind TEXT NOT NULL,
+    data TEXT NOT NULL
+) STRICT;

@@ -245,8 +245,8 @@ pub use event::{Event, EventBus};
 pub use files::file_reader::{FileReader, SentFile};
 pub use files::{private_file, whole_file};
 pub use ids::{
-    Account, AgentId, AgentIdentity, DeliveryId, EntityId, MemberId, MemoryId, RelationshipId,
-    RemoteId, RoomId, Source, TaskId, TurnId, WorldId,
+    Account, AgentId, AgentIdentity, CredentialId, DeliveryId, EntityId, MemberId, MemoryId,
+    RelationshipId, RemoteId, RoomId, Source, TaskId, TurnId, UserId, WorldId,
 };
 pub use memory::derived::{self, Derived, MemoryScope};
 pub use memory::fact;

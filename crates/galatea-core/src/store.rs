@@ -18,6 +18,7 @@ use crate::{
 mod about;
 mod audit;
 mod change;
+mod console;
 mod derived;
 mod embedding;
 mod event;
@@ -27,10 +28,12 @@ mod forget;
 mod grant;
 #[doc(hidden)]
 pub mod hint;
+mod house;
 mod inbox;
 mod inbox_state;
 mod lease;
 mod link;
+mod live;
 mod memory;
 pub mod mentioned;
 mod outbox;
@@ -39,6 +42,7 @@ mod plugin_cache;
 #[doc(hidden)]
 pub mod question_models;
 mod recall;
+mod record;
 #[doc(hidden)]
 pub mod shared_breaker;
 mod step;
@@ -63,9 +67,13 @@ pub use self::{
     about::{About, AboutAgent, digest},
     audit::{AuditLine, AuditStore, Exceptions, Missing},
     change::{ConnectionChange, EntityChange, RoomChange, WorldChange},
+    console::{
+        ConsoleStore, Counts, DeliveriesQuery, ListedRoom, MemoriesOf, Page, Place, TurnsQuery,
+    },
     event::{EventPosition, EventStore},
     forget::ForgetStore,
     grant::GrantStore,
+    house::{Credential, CredentialKind, HouseStore, OperatorRole, SecretDigest, User},
     inbox::{
         ConnectorState, InFlightRows, InboxEntry, InboxItem, InboxStore, Ingest, Ingested, Mutation,
     },
@@ -78,7 +86,9 @@ pub use self::{
     outbox::{
         OpenAccount, OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement,
     },
+    live::{LIVE_KEPT, LiveEvent, LiveStore},
     partition::{Partition, ROOM_PARTITIONS, room_partition},
+    record::{KeptAnswer, RecordStore, RecordedChange},
     step::{JournalStep, StepStore},
     task_queue::{TaskCommit, TaskQueue},
     turn::{FinishedMessage, NewDelivery, TurnRecord},
@@ -134,6 +144,10 @@ pub trait Store:
     + UsageStore
     + BlockStore
     + GrantStore
+    + ConsoleStore
+    + HouseStore
+    + RecordStore
+    + LiveStore
 {
 }
 impl<T> Store for T where
@@ -153,6 +167,10 @@ impl<T> Store for T where
         + UsageStore
         + BlockStore
         + GrantStore
+        + ConsoleStore
+        + HouseStore
+        + RecordStore
+        + LiveStore
 {
 }
 

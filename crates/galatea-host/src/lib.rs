@@ -12,6 +12,7 @@ pub mod config;
 mod galatea;
 pub mod look;
 pub mod models;
+pub mod ops;
 pub mod platforms;
 mod plugin_list;
 pub mod process;

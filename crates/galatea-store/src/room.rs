@@ -125,7 +125,7 @@ pub(crate) const PARTICIPANT_STATE: Dialects =
     Dialects::same("SELECT state FROM participants WHERE room_id = $1 AND entity_id = $2");
 
 #[derive(FromRow)]
-struct Stored {
+pub(crate) struct Stored {
     id: Uuid,
     agent_id: Uuid,
     world_id: Uuid,
@@ -139,7 +139,7 @@ struct Stored {
 }
 
 impl Stored {
-    fn decode(self) -> Result<Room> {
+    pub(crate) fn decode(self) -> Result<Room> {
         Ok(Room {
             id: RoomId(self.id),
             agent_id: AgentId(self.agent_id),

@@ -25,6 +25,7 @@ const RULES: &[Rule] = &[
     Rule { who: "galatea-knowledge", may_import: Some(&["galatea-core", "galatea-http"]) },
     Rule { who: CONNECTOR, may_import: Some(&["galatea-core", "galatea-http"]) },
     Rule { who: HOST, may_import: None },
+    Rule { who: "galatea-server", may_import: Some(&["galatea-core", "galatea-http", HOST]) },
     Rule { who: PROGRAM, may_import: None },
     Rule { who: TESTS, may_import: None },
     Rule { who: FUZZ, may_import: None },

@@ -6,6 +6,7 @@ mod configuration;
 mod http;
 mod knowledge;
 mod models;
+mod server;
 mod storage;
 mod tool;
 
@@ -45,6 +46,7 @@ pub fn all() -> impl Iterator<Item = Entry> {
         knowledge::PAGES,
         models::PAGES,
         http::PAGES,
+        server::PAGES,
         galatea_core::character::CODES,
     ]
     .into_iter()

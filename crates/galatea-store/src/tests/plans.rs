@@ -49,6 +49,7 @@ const WHOLE: &[(&str, &[&str])] = &[
     ("audit::AUDIT", &["inbox", "outbox"]),
     ("audit::MISSING", &["connector_state"]),
     ("count", &["memories"]),
+    ("house::USERS", &["users"]),
     ("inbox::UNEXPLAINED", &["inbox"]),
     ("outbox::SELECTED", &["outbox"]),
     ("outbox::SENT_AS", &["outbox"]),

@@ -15,6 +15,7 @@ pub(crate) mod flags;
 mod grant;
 mod init;
 mod knowledge;
+mod login;
 mod man;
 pub(crate) mod memory;
 mod models;
@@ -97,6 +98,8 @@ pub(crate) enum Command {
     Grant(grant::GrantCommand),
     Usage(usage::Usage),
     Memory(memory::Memory),
+    #[command(before_help = "Examples:\n  galatea login")]
+    Login(login::Login),
     Completions(completions::Completions),
     Man(man::Man),
     #[command(hide = true)]
@@ -130,6 +133,7 @@ pub(crate) async fn run(cli: Cli, context: &Context) -> Result<ExitCode> {
         Command::Grant(grant) => grant.run(context).await,
         Command::Usage(usage) => usage.run(context).await,
         Command::Memory(memory) => memory.run(context).await,
+        Command::Login(login) => login.run(context).await,
         Command::Completions(completions) => Ok(completions.run(command(), context)),
         Command::Man(man) => man.run(command(), context),
         Command::Reference(reference) => Ok(reference.run(command(), context)),
