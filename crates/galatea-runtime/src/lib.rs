@@ -32,6 +32,6 @@ pub use orchestrator::{
     AccountSettings, AgentChange, AgentFactory, AgentInfo, AgentSpec, AgentState, BudgetState,
     ConnectorStatus, Encoder, Encoders, Orchestrator, RuntimeOptions, SharedWork,
 };
-pub use outbox::LongWait;
+pub use outbox::{LongWait, beside::send_beside};
 pub use ownership::{ClusterOptions, compare_clocks};
 pub use turn::{Failing, Shortened};

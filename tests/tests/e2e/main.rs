@@ -30,6 +30,7 @@ mod knowledge;
 mod ledger;
 mod limits;
 mod matrix;
+mod mcp;
 mod meaning;
 mod memory;
 mod merged;

@@ -5,6 +5,7 @@ mod agents;
 mod configuration;
 mod http;
 mod knowledge;
+mod mcp;
 mod models;
 mod storage;
 mod tool;
@@ -43,6 +44,7 @@ pub fn all() -> impl Iterator<Item = Entry> {
         storage::PAGES,
         agents::PAGES,
         knowledge::PAGES,
+        mcp::PAGES,
         models::PAGES,
         http::PAGES,
         galatea_core::character::CODES,

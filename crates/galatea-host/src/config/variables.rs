@@ -24,7 +24,8 @@ static GROUPS: LazyLock<Vec<Group>> = LazyLock::new(|| {
     let process = [(PROCESS, own::VARIABLES)];
     let answering = [galatea_runtime::config::VARIABLES, galatea_bootstrap::VARIABLES];
     let answering = answering.into_iter().map(|list| ("Answering", list));
-    let knowledge = [("Documents", galatea_knowledge::VARIABLES)];
+    let knowledge =
+        [("Documents", galatea_knowledge::VARIABLES), ("Tools", galatea_mcp::config::VARIABLES)];
     let mut groups: Vec<Group> = Vec::new();
     for (title, variables) in process
         .into_iter()

@@ -15,6 +15,7 @@ pub(crate) mod flags;
 mod init;
 mod knowledge;
 mod man;
+mod mcp;
 pub(crate) mod memory;
 mod models;
 mod outbox;
@@ -86,6 +87,7 @@ pub(crate) enum Command {
     Connector(connector::Connector),
     Config(config::Config),
     Knowledge(knowledge::Knowledge),
+    Mcp(mcp::Mcp),
     Models(models::Models),
     Pairing(pairing::Pairing),
     Block(block::Block),
@@ -116,6 +118,7 @@ pub(crate) async fn run(cli: Cli, context: &Context) -> Result<ExitCode> {
         Command::Connector(connector) => connector.run(context).await,
         Command::Config(config) => config.run(context),
         Command::Knowledge(knowledge) => knowledge.run(context).await,
+        Command::Mcp(mcp) => mcp.run(context).await,
         Command::Models(models) => models.run(context).await,
         Command::Pairing(pairing) => pairing.run(context).await,
         Command::Block(block) => block.run(context).await,

@@ -22,6 +22,7 @@ fn probe(ready: bool) -> Probe {
                 cluster: None,
                 breakers: Vec::new(),
                 budgets: Vec::new(),
+                servers: Vec::new(),
                 version: "0".into(),
                 pid: 1,
                 uptime: 2,
