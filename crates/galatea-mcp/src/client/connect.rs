@@ -127,11 +127,11 @@ async fn open_once(
                 failed => {
                     // The transport is gone, and so its input is closed.
                     spawned.process.ended().await;
-                    Err(unopened(
-                        config,
-                        failed.map(|r| r.err()).ok().flatten().as_ref(),
-                        &said.lines(),
-                    ))
+                    let error = failed.map(Result::err).ok().flatten();
+                    if error.as_ref().is_some_and(is_legacy) {
+                        return Err(Unopened::Legacy);
+                    }
+                    Err(Unopened::Error(unopened(config, error.as_ref(), &said.lines())))
                 }
             }
         }
