@@ -21,8 +21,8 @@ mod ownership;
 mod pace;
 pub mod pairing;
 pub mod plan;
+mod plugins;
 mod profile;
-mod registry;
 mod retention;
 mod turn;
 mod unknown_outcome;
@@ -30,7 +30,8 @@ mod unknown_outcome;
 pub use config::{VARIABLES, platform_variables};
 pub use orchestrator::{
     AccountSettings, AgentChange, AgentFactory, AgentInfo, AgentSpec, AgentState, BudgetState,
-    ConnectorStatus, Encoder, Encoders, Orchestrator, RuntimeOptions, SharedWork,
+    ConnectorStatus, Encoder, Encoders, ExtensionNames, Orchestrator, PluginChoices, PluginInfo,
+    PluginState, RuntimeOptions, ServiceInfo, SettingInfo, SharedWork,
 };
 pub use outbox::{LongWait, beside::send_beside};
 pub use ownership::{ClusterOptions, compare_clocks};

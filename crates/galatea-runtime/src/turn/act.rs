@@ -10,12 +10,14 @@ pub(super) mod pending;
 mod reason;
 
 use futures::FutureExt;
-use galatea_core::{ActionResult, AnyAction, Event, Result, Timestamp, Turn, rights::Ruling};
+use galatea_core::{
+    ActionResult, AnyAction, Event, EventBus, Result, Timestamp, Turn, rights::Ruling,
+};
 use std::{panic::AssertUnwindSafe, time::Duration};
 
 use self::journal::{Journal, Recorded};
 use super::engine::Engine;
-use crate::{outbox::Outbox, ownership::LeaseGuard, plan::PlannedAction, registry::Extension};
+use crate::{outbox::Outbox, ownership::LeaseGuard, plan::PlannedAction, plugins::unit::Extension};
 use check::{Checked, Checker, Consent};
 use pending::Request;
 use reason::reason;
@@ -70,13 +72,15 @@ pub(super) async fn process_confirmed(
     bounds: &ActionBounds<'_>,
 ) -> Acted {
     let mut acting = Acting::new(turn, engine, bounds, Consent::Given);
-    for Request { call, result } in requests {
-        let Some(result) = result else {
-            acting.carry_out(engine.thinking.registry.action(&call.name), &call).await;
+    for Request { call, plugin, result } in requests {
+        // Confirmed was the action of this plugin, and not one that has its name by now.
+        let known = engine.thinking.registry.action_of(&plugin, &call.name);
+        let Some(result) = result.filter(|_| known.is_some()) else {
+            acting.carry_out(known, &call).await;
             continue;
         };
         let checked = acting.checker.result(&result).await;
-        let result = acting.settle(&call, result, checked, Consent::Given);
+        let result = acting.settle(&plugin, &call, result, checked, Consent::Given);
         acting.finish(&call, result);
     }
     acting.acted
@@ -93,6 +97,7 @@ struct Acting<'a> {
     turn: &'a Turn<'a>,
     checker: Checker<'a>,
     journal: Journal<'a>,
+    events: &'a EventBus,
     bounds: &'a ActionBounds<'a>,
     acted: Acted,
 }
@@ -108,6 +113,7 @@ impl<'a> Acting<'a> {
             turn,
             checker: Checker::new(turn, engine, consent),
             journal: Journal::of(&*engine.store, turn),
+            events: &engine.events,
             bounds,
             acted: Acted::default(),
         }
@@ -119,7 +125,7 @@ impl<'a> Acting<'a> {
         known: Option<&Extension<dyn AnyAction>>,
         planned: &PlannedAction,
     ) {
-        self.turn.events.publish(Event::ActionStarted {
+        self.events.publish(Event::ActionStarted {
             agent: self.turn.agent.identity.id(),
             turn: self.turn.id,
             action: planned.name.clone(),
@@ -141,7 +147,7 @@ impl<'a> Acting<'a> {
             result.effects.clear();
             tracing::warn!(turn = %turn.id, action = planned.name, "an action failed; its messages and changes are dropped");
         }
-        turn.events.publish(Event::ActionCompleted {
+        self.events.publish(Event::ActionCompleted {
             agent: turn.agent.identity.id(),
             turn: turn.id,
             action: planned.name.clone(),
@@ -160,7 +166,7 @@ impl<'a> Acting<'a> {
             Ruling::Refuse => return self.refused(planned, before),
             // Effects while it runs cannot be taken back, so it does not run yet.
             Ruling::Confirm if action.has_side_effect() => {
-                return self.ask(planned, None, before);
+                return self.ask(action.plugin(), planned, None, before);
             }
             Ruling::Confirm | Ruling::Allow => {}
         }
@@ -170,12 +176,14 @@ impl<'a> Acting<'a> {
         }
         let after = self.checker.result(&result).await;
         // Side effects cannot be undone; what it returns is kept back if the rules refuse it.
-        self.settle(planned, result, before.or_worse(after), Consent::Asked)
+        let checked = before.or_worse(after);
+        self.settle(action.plugin(), planned, result, checked, Consent::Asked)
     }
 
     /// A result as it was checked. What was confirmed is not asked for again.
     fn settle(
         &mut self,
+        plugin: &str,
         call: &PlannedAction,
         mut result: ActionResult,
         checked: Checked,
@@ -183,7 +191,9 @@ impl<'a> Acting<'a> {
     ) -> ActionResult {
         match checked.ruling {
             Ruling::Refuse => self.refused(call, checked),
-            Ruling::Confirm if consent == Consent::Asked => self.ask(call, Some(result), checked),
+            Ruling::Confirm if consent == Consent::Asked => {
+                self.ask(plugin, call, Some(result), checked)
+            }
             Ruling::Confirm | Ruling::Allow => {
                 result
                     .elsewhere
@@ -203,13 +213,15 @@ impl<'a> Acting<'a> {
     /// It waits for the consent of the person who asked.
     fn ask(
         &mut self,
+        plugin: &str,
         call: &PlannedAction,
         result: Option<ActionResult>,
         checked: Checked,
     ) -> ActionResult {
         let Checked { ruling, why } = checked;
         self.acted.rulings.push((ruling, format!("{}: {why}", call.name)));
-        self.acted.requests.push(Request { call: call.clone(), result });
+        let (plugin, asked) = (plugin.to_owned(), call.clone());
+        self.acted.requests.push(Request { call: asked, plugin, result });
         ActionResult::failed(format!(
             "{} is not done yet: it waits for the confirmation of the person who asked",
             call.name
@@ -234,7 +246,7 @@ impl<'a> Acting<'a> {
             return ActionResult::failed(format!("there was no time left for {}", planned.name));
         }
         let begun = if action.has_side_effect() {
-            match self.journal.begin(turn, planned).await {
+            match self.journal.begin(turn, action.plugin(), planned).await {
                 Ok(Recorded::Done(result)) => return *result,
                 Ok(Recorded::Begun) => {
                     return ActionResult::failed(format!(
