@@ -36,6 +36,6 @@ pub use orchestrator::{
     ConnectorStatus, Encoder, Encoders, ExtensionNames, Orchestrator, PluginChoices, PluginInfo,
     PluginState, RuntimeOptions, ServiceInfo, SettingInfo, SharedWork,
 };
-pub use outbox::LongWait;
+pub use outbox::{LongWait, beside::send_beside};
 pub use ownership::{ClusterOptions, compare_clocks};
 pub use turn::{Failing, Shortened};

@@ -31,6 +31,7 @@ mod learnt;
 mod ledger;
 mod limits;
 mod matrix;
+mod mcp;
 mod meaning;
 mod memory;
 mod merged;

@@ -5,6 +5,7 @@ mod agents;
 mod configuration;
 mod http;
 mod knowledge;
+mod mcp;
 mod models;
 mod server;
 mod storage;
@@ -44,6 +45,7 @@ pub fn all() -> impl Iterator<Item = Entry> {
         storage::PAGES,
         agents::PAGES,
         knowledge::PAGES,
+        mcp::PAGES,
         models::PAGES,
         http::PAGES,
         server::PAGES,

@@ -25,7 +25,8 @@ static GROUPS: LazyLock<Vec<Group>> = LazyLock::new(|| {
     let answering = [galatea_runtime::config::VARIABLES, galatea_bootstrap::VARIABLES];
     let answering = answering.into_iter().map(|list| ("Answering", list));
     let groups_of_people = [("Answering", galatea_community::VARIABLES)];
-    let knowledge = [("Documents", galatea_knowledge::VARIABLES)];
+    let knowledge =
+        [("Documents", galatea_knowledge::VARIABLES), ("Tools", galatea_mcp::config::VARIABLES)];
     let mut groups: Vec<Group> = Vec::new();
     for (title, variables) in process
         .into_iter()

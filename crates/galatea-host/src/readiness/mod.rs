@@ -16,7 +16,7 @@ use std::{
 };
 
 use crate::{
-    agents::boot::Booted,
+    agents::{boot::Booted, mcp::Hub},
     look::when,
     models::watch::ModelHealth,
     process::{
@@ -55,6 +55,7 @@ struct Watched {
     since: Instant,
     stopping: Arc<AtomicBool>,
     dependencies: Dependencies,
+    servers: Arc<Hub>,
     version: String,
     learnt: tokio::sync::Mutex<Option<(Instant, Learnt)>>,
 }
@@ -83,6 +84,7 @@ pub fn probe(booted: &Booted, since: Instant, stopping: Arc<AtomicBool>) -> Prob
         since,
         stopping,
         dependencies: booted.dependencies.clone(),
+        servers: booted.mcp(),
         version: booted.version.clone(),
         learnt: tokio::sync::Mutex::default(),
     });
@@ -175,6 +177,7 @@ impl Watched {
                 .into_iter()
                 .chain(self.dependencies.breakers())
                 .collect(),
+            servers: self.servers.views(),
             version: self.version.clone(),
             pid: std::process::id(),
             uptime: self.since.elapsed().as_secs(),

@@ -25,6 +25,9 @@ pub struct Readiness {
     /// Caps of money or tokens that are almost used up today.
     #[serde(default)]
     pub budgets: Vec<galatea_runtime::BudgetState>,
+    /// States of the MCP servers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<galatea_mcp::ServerView>,
     /// Version of the program.
     pub version: String,
     /// Process id.

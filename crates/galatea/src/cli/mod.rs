@@ -17,6 +17,7 @@ mod init;
 mod knowledge;
 mod login;
 mod man;
+mod mcp;
 pub(crate) mod memory;
 mod models;
 mod outbox;
@@ -92,6 +93,7 @@ pub(crate) enum Command {
     Plugin(plugin::Plugin),
     Config(config::Config),
     Knowledge(knowledge::Knowledge),
+    Mcp(mcp::Mcp),
     Models(models::Models),
     Pairing(pairing::Pairing),
     Block(block::Block),
@@ -127,6 +129,7 @@ pub(crate) async fn run(cli: Cli, context: &Context) -> Result<ExitCode> {
         Command::Plugin(plugin) => plugin.run(context).await,
         Command::Config(config) => config.run(context),
         Command::Knowledge(knowledge) => knowledge.run(context).await,
+        Command::Mcp(mcp) => mcp.run(context).await,
         Command::Models(models) => models.run(context).await,
         Command::Pairing(pairing) => pairing.run(context).await,
         Command::Block(block) => block.run(context).await,

@@ -129,6 +129,22 @@ fn render(readiness: &Readiness, style: Style) -> String {
             let _ = writeln!(text, "    service    {}", hang(15, &line, style));
         }
     }
+    if !readiness.servers.is_empty() {
+        let _ = writeln!(text, "\n  {}", style.bold(Color::Cyan, "MCP servers"));
+    }
+    for server in &readiness.servers {
+        let mut detail = server.detail.clone();
+        if server.phase == galatea_mcp::Phase::Ready {
+            let tools = if server.offered == 1 { "tool" } else { "tools" };
+            detail = format!("{} {tools}; {detail}", server.offered);
+        }
+        if let Some(words) = &server.not_enforced {
+            detail.push_str(&format!("; {words}"));
+        }
+        let phase = server.phase.as_str();
+        let indent = 17 + phase.len().max(9);
+        let _ = writeln!(text, "    {:<9}  {phase:<9}  {}", server.name, hang(indent, &detail, style));
+    }
     if let Some(cluster) = &readiness.cluster {
         let processes = if cluster.alive == 1 {
             "1 process is alive".to_owned()
@@ -255,6 +271,14 @@ mod tests {
             remarks: Vec::new(),
             breakers: Vec::new(),
             budgets: Vec::new(),
+            servers: vec![galatea_mcp::ServerView {
+                name: "time".into(),
+                phase: galatea_mcp::Phase::NeedsApproval,
+                detail: "run `galatea mcp approve time`".into(),
+                offered: 0,
+                waiting: 0,
+                not_enforced: None,
+            }],
             version: "0.1.0".into(),
             pid: 7,
             uptime: 3_700,
@@ -268,6 +292,9 @@ mod tests {
             telegram   down      the token was refused
             services   memory ready
             service    feeds failed: the key was refused
+
+          MCP servers
+            time       needs approval  run `galatea mcp approve time`
 
         ✗ connector telegram of Ada: the token was refused GAL-TG-401
             cause: getMe answered 401 Unauthorized
