@@ -83,10 +83,10 @@ pub use self::{
         fair_share,
     },
     link::LinkStore,
+    live::{LIVE_KEPT, LiveEvent, LiveStore},
     outbox::{
         OpenAccount, OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement,
     },
-    live::{LIVE_KEPT, LiveEvent, LiveStore},
     partition::{Partition, ROOM_PARTITIONS, room_partition},
     record::{KeptAnswer, RecordStore, RecordedChange},
     step::{JournalStep, StepStore},

@@ -32,9 +32,9 @@ mod unknown_outcome;
 
 pub use config::{VARIABLES, platform_variables};
 pub use orchestrator::{
-    AccountSettings, AgentChange, AgentFactory, AgentInfo, AgentSpec, AgentState, AgentWork, BudgetState,
-    ConnectorStatus, Encoder, Encoders, ExtensionNames, Orchestrator, PluginChoices, PluginInfo,
-    PluginState, RuntimeOptions, ServiceInfo, SettingInfo, SharedWork,
+    AccountSettings, AgentChange, AgentFactory, AgentInfo, AgentSpec, AgentState, AgentWork,
+    BudgetState, ConnectorStatus, Encoder, Encoders, ExtensionNames, Orchestrator, PluginChoices,
+    PluginInfo, PluginState, RuntimeOptions, ServiceInfo, SettingInfo, SharedWork,
 };
 pub use outbox::{LongWait, beside::send_beside};
 pub use ownership::{ClusterOptions, compare_clocks};
