@@ -60,7 +60,7 @@ impl Orchestrator {
             return Err(twice(&name));
         }
         let waker = self.tasks.waker();
-        let agent = Arc::new(assemble(&self.options, &waker, spec, Vec::new()).await?);
+        let agent = Arc::new(assemble(&self.options, &waker, spec, self.global_slots()).await?);
         match self.lock().entry(id) {
             // Made by another call while this one was stored.
             MapEntry::Occupied(_) => Err(twice(&name)),
