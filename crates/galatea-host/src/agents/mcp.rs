@@ -81,7 +81,12 @@ impl Hub {
 
     /// Keeps the plugins of an agent's servers as the servers are, until the agent is forgotten or this
     /// is called again for it.
-    pub(crate) fn follow(self: &Arc<Self>, agent: AgentId, persona: Persona, to: Weak<Orchestrator>) {
+    pub(crate) fn follow(
+        self: &Arc<Self>,
+        agent: AgentId,
+        persona: Persona,
+        to: Weak<Orchestrator>,
+    ) {
         let follower = Follower { hub: Arc::downgrade(self), agent, persona, to };
         let task = AbortOnDrop(tokio::spawn(follower.run()));
         self.followers.lock().insert(agent, task);
@@ -104,8 +109,10 @@ impl Hub {
     /// Stops every server, and waits until their processes are gone.
     pub async fn stop(&self) {
         self.followers.lock().clear();
-        let servers: Vec<Arc<Server>> =
-            std::mem::take(&mut *self.live.lock()).into_values().map(|shared| shared.server).collect();
+        let servers: Vec<Arc<Server>> = std::mem::take(&mut *self.live.lock())
+            .into_values()
+            .map(|shared| shared.server)
+            .collect();
         futures::future::join_all(servers.iter().map(|server| server.stop())).await;
     }
 }
@@ -296,10 +303,12 @@ fn text(path: &std::path::Path) -> Result<Option<String>> {
     match read() {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::new(ErrorKind::Invalid, "the file with MCP servers cannot be read")
-            .with_code("GAL-MCP-FILE")
-            .with("file", path.display())
-            .with_fix("check its permissions")
-            .with_source(error)),
+        Err(error) => {
+            Err(Error::new(ErrorKind::Invalid, "the file with MCP servers cannot be read")
+                .with_code("GAL-MCP-FILE")
+                .with("file", path.display())
+                .with_fix("check its permissions")
+                .with_source(error))
+        }
     }
 }

@@ -89,7 +89,9 @@ pub(crate) async fn open(
     }
     .map_err(|unopened| match unopened {
         Unopened::Error(error) => error,
-        Unopened::Legacy => this_is_down(config, "it speaks no version of the protocol that is known here"),
+        Unopened::Legacy => {
+            this_is_down(config, "it speaks no version of the protocol that is known here")
+        }
     })
 }
 
@@ -112,8 +114,7 @@ async fn open_once(
     match &config.transport {
         Transport::Stdio { .. } => {
             let home = around.places.home(&config.key());
-            let spawned =
-                spawn::spawn(config, &around.keeper, &home).map_err(Unopened::Error)?;
+            let spawned = spawn::spawn(config, &around.keeper, &home).map_err(Unopened::Error)?;
             let lines = BoundedLines::new(spawned.stdout, LONGEST_MESSAGE);
             let transport = AsyncRwTransport::new_client(lines, spawned.stdin)
                 .with_max_line_length(LONGEST_MESSAGE);

@@ -41,7 +41,8 @@ async fn failures_of_a_tool_are_told_and_those_of_the_protocol_keep_their_words(
 async fn an_answer_of_fifty_megabytes_is_left_out_while_it_is_read() {
     let stage = Stage::new();
     for flag in ["--modern", "--legacy"] {
-        let entry = json!({ "command": crate::stage::FIXTURE, "args": ["serve", flag], "timeout": 60 });
+        let entry =
+            json!({ "command": crate::stage::FIXTURE, "args": ["serve", flag], "timeout": 60 });
         let server = stage.start(&stage.entry(&entry)).await;
         let small = call(&server, "big", json!({ "megabytes": 1 })).await;
         assert!(

@@ -7,6 +7,7 @@ mod configuration;
 mod examined;
 mod machine;
 mod repair;
+mod servers;
 mod services;
 mod storage;
 mod unasked;
@@ -93,6 +94,7 @@ impl Doctor {
         found.extend(of_characters);
         found.extend(storage::check(&examined).await);
         found.extend(answers::check(&examined, &personas));
+        found.extend(servers::check(&examined, &personas));
         let models =
             if self.offline { Vec::new() } else { services::models(&examined, &personas).await };
         if examined.running.is_some()
@@ -112,6 +114,7 @@ impl Doctor {
             let remarks = readiness.remarks.iter();
             found.extend(remarks.filter(|remark| !is_found(remark, &models)).map(status::remark));
             found.extend(breakers::findings(&readiness.breakers));
+            found.extend(servers::live(&readiness.servers));
         }
         if self.offline {
             found.extend(unasked::check(&examined, &personas));

@@ -55,11 +55,13 @@ enum Command {
     )]
     Add(edit::Add),
     /// Approve a server and its tools as they are now
-    #[command(before_help = "Examples:\n  galatea mcp approve time\n  galatea mcp approve time --tool get_current_time")]
+    #[command(
+        before_help = "Examples:\n  galatea mcp approve time\n  galatea mcp approve time --tool get_current_time"
+    )]
     Approve(Approve),
     /// Connect a server once, and show what it offers; or call one of its tools
     #[command(
-        before_help = "Examples:\n  galatea mcp test time\n  galatea mcp test time --call get_current_time --arguments '{\"timezone\": \"UTC\"}'"
+        before_help = "Examples:\n  galatea mcp test time\n  galatea mcp test time --call convert --arguments '{\"to\": \"UTC\"}'"
     )]
     Test(Test),
     /// Sign in at a server with a browser
@@ -256,7 +258,10 @@ async fn approve(
     let missing: Vec<&String> =
         only.iter().filter(|name| !probed.listing.tools.iter().any(|t| t.name == **name)).collect();
     if let Some(name) = missing.first() {
-        return Err(Failure::usage(format!("the server has no tool {name}"), "name one of those above"));
+        return Err(Failure::usage(
+            format!("the server has no tool {name}"),
+            "name one of those above",
+        ));
     }
     agreed("Offer these tools to the agents, as they are?", yes, context)?;
     probed.approve(server, &around.places, (!only.is_empty()).then_some(only))?;
@@ -328,7 +333,12 @@ impl Test {
     ) -> Result<ExitCode> {
         let arguments = match serde_json::from_str(&self.arguments) {
             Ok(Value::Object(arguments)) => arguments,
-            _ => return Err(Failure::usage("--arguments is not a JSON object", "write '{\"name\": \"value\"}'")),
+            _ => {
+                return Err(Failure::usage(
+                    "--arguments is not a JSON object",
+                    "write '{\"name\": \"value\"}'",
+                ));
+            }
         };
         let running = Server::start(server.clone(), around.clone());
         let ready = async {

@@ -143,7 +143,8 @@ fn render(readiness: &Readiness, style: Style) -> String {
         }
         let phase = server.phase.as_str();
         let indent = 17 + phase.len().max(9);
-        let _ = writeln!(text, "    {:<9}  {phase:<9}  {}", server.name, hang(indent, &detail, style));
+        let _ =
+            writeln!(text, "    {:<9}  {phase:<9}  {}", server.name, hang(indent, &detail, style));
     }
     if let Some(cluster) = &readiness.cluster {
         let processes = if cluster.alive == 1 {

@@ -94,7 +94,10 @@ impl Add {
             let mut out = Map::new();
             for pair in list {
                 let Some((name, value)) = pair.split_once('=') else {
-                    return Err(Failure::usage("a variable or header has no value", "write NAME=VALUE"));
+                    return Err(Failure::usage(
+                        "a variable or header has no value",
+                        "write NAME=VALUE",
+                    ));
                 };
                 out.insert(name.to_owned(), value.into());
             }
@@ -147,7 +150,8 @@ impl Rm {
 
 /// The servers of a file, by name.
 fn servers(whole: &mut Value) -> &mut Map<String, Value> {
-    let key = if whole.get("servers").is_some_and(Value::is_object) { "servers" } else { "mcpServers" };
+    let key =
+        if whole.get("servers").is_some_and(Value::is_object) { "servers" } else { "mcpServers" };
     if !whole.is_object() {
         *whole = json!({});
     }
@@ -169,7 +173,9 @@ fn read(path: &Path) -> Result<Value> {
                 .with_fix("correct this place")
                 .into()
         }),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(json!({ "mcpServers": {} })),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Ok(json!({ "mcpServers": {} }))
+        }
         Err(error) => Err(Error::invalid("the file with MCP servers cannot be read")
             .with_code("GAL-MCP-FILE")
             .with("file", path.display())

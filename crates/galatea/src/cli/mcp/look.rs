@@ -27,10 +27,14 @@ const ODD: &[(&str, &str)] = &[
 /// The whole command or address, and what it is given.
 pub(super) fn command(server: &ServerConfig, context: &Context) {
     let what = match server.transport {
-        Transport::Stdio { .. } => "It starts this program, with your rights as far as they are not taken away:",
+        Transport::Stdio { .. } => {
+            "It starts this program, with your rights as far as they are not taken away:"
+        }
         Transport::Http { .. } => "It sends what tools are called with to this address:",
     };
-    context.output.say(format_args!("The server {} comes from {}.\n{what}\n", server.name, server.origin));
+    context
+        .output
+        .say(format_args!("The server {} comes from {}.\n{what}\n", server.name, server.origin));
     let shown = one_line(&server.shown());
     context.output.say(format_args!("  {shown}\n"));
     let given = server.given();
@@ -73,7 +77,14 @@ pub(super) fn tools(
             Pinned::Renamed(before) => ("!", format!(" (was {before})")),
             Pinned::Faulty(why) => ("✗", format!(" (cannot be offered: {why})")),
         };
-        out.row(2, &format!("{mark} {}: {}{note}", tool.name, shorten(&one_line(&tool.description), ABOUT)));
+        out.row(
+            2,
+            &format!(
+                "{mark} {}: {}{note}",
+                tool.name,
+                shorten(&one_line(&tool.description), ABOUT)
+            ),
+        );
     }
     for name in probed.gone(server, places)? {
         out.row(2, &format!("- {name} (gone)"));

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use clap::Args;
 use galatea_core::{
-    AgentId, Clock, EntityId, Error, ErrorKind, Host, MemoryKind, Memory, RemoteId, Result, Room,
+    AgentId, Clock, EntityId, Error, ErrorKind, Host, Memory, MemoryKind, RemoteId, Result, Room,
     RoomId, Store, SystemClock, Visibility,
     rights::{self, Authorship, OWNERS, Ruling, Scope, Site, Standing},
     store::{MemoryQuery, RecallQuery},
@@ -54,7 +54,10 @@ impl Serve {
             None => None,
             Some(Some((source, id))) => Some(Person::of(persona, source, id)?),
             Some(None) => {
-                return Err(Failure::usage("the person has no platform", "write telegram:5000000001"));
+                return Err(Failure::usage(
+                    "the person has no platform",
+                    "write telegram:5000000001",
+                ));
             }
         };
         let rooms = Arc::new(Rooms {
@@ -176,7 +179,12 @@ impl Rooms {
     /// The ruling of the table of rights on a message for a room. The client's words may be anybody's.
     async fn ruling(&self, room: &Room) -> Result<Ruling> {
         let Some(person) = &self.person else {
-            return Ok(rights::rule(Scope::Elsewhere, Standing::AgentOwner, Site::Foreign, Authorship::Others));
+            return Ok(rights::rule(
+                Scope::Elsewhere,
+                Standing::AgentOwner,
+                Site::Foreign,
+                Authorship::Others,
+            ));
         };
         let world = self.store.world(room.world_id).await?;
         let standing = if person.owns_agent {
@@ -221,7 +229,8 @@ impl Backend for Rooms {
     }
 
     async fn search_memory(&self, query: &str, limit: u64) -> Result<Value> {
-        let limit = u32::try_from(limit).unwrap_or(u32::MAX).min(galatea_core::store::MOST_RECALLED);
+        let limit =
+            u32::try_from(limit).unwrap_or(u32::MAX).min(galatea_core::store::MOST_RECALLED);
         let visible = Visibility::operator(self.agent);
         let asked = RecallQuery::new(visible, query, limit, SystemClock.now());
         while !self.store.index_words().await? {}
@@ -258,7 +267,9 @@ impl Backend for Rooms {
     async fn may_send(&self, message: &Outgoing) -> Result<Permission> {
         let room = self.room(&message.room).await?;
         match self.ruling(&room).await? {
-            Ruling::Refuse => Err(Error::new(ErrorKind::Forbidden, "this person may not write there")),
+            Ruling::Refuse => {
+                Err(Error::new(ErrorKind::Forbidden, "this person may not write there"))
+            }
             Ruling::Allow | Ruling::Confirm if self.sends => Ok(Permission::Granted),
             Ruling::Allow => Ok(Permission::Granted),
             Ruling::Confirm => {
@@ -285,10 +296,14 @@ impl Backend for Rooms {
         let mut taken = Taken::default();
         for account in platform.into_iter().flat_map(|p| accounts::of(p, &self.persona.settings)) {
             let Some(platform) = platform else { break };
-            let Built::On(connector) = platform.connector(&account, &host, &mut taken)? else { continue };
+            let Built::On(connector) = platform.connector(&account, &host, &mut taken)? else {
+                continue;
+            };
             let Some(handler) = connector.send_handler() else { continue };
             let name = (&identity, self.persona.character.name.as_str());
-            let turn = send_beside(&*self.store, name, &room, &*handler, &message.text, clock.now()).await?;
+            let turn =
+                send_beside(&*self.store, name, &room, &*handler, &message.text, clock.now())
+                    .await?;
             return Ok(json!({
                 "queued": true, "turn": turn.to_string(),
                 "note": "A running galatea sends it; explain tells whether it arrived.",
