@@ -364,7 +364,7 @@ mod tests {
     #[test]
     fn a_plugin_is_known_by_the_names_of_characters() {
         assert_eq!(known("@elizaos/plugin-bootstrap").unwrap().name, "bootstrap");
-        let error = known("nothing").unwrap_err();
+        let error = known("nothing").err().unwrap();
         assert!(error.fix().unwrap().contains("bootstrap"), "{error}");
     }
 }
