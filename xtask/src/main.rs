@@ -3,6 +3,7 @@
 //! code is 0 if everything passed.
 
 mod advisories;
+mod api;
 mod benched;
 mod binaries;
 mod chaos;
@@ -14,6 +15,7 @@ mod fuzz;
 mod generate;
 mod long;
 mod scaffold;
+mod seeds;
 mod tidy;
 
 use anyhow::Result;
@@ -50,6 +52,18 @@ enum Chore {
     /// Writes the reference docs, the character schema and .env.example.
     Gen {
         /// Writes nothing; fails when a file differs from what would be written.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Lists the public interface of the crates that other programs compile against.
+    Api {
+        /// Writes nothing; fails when the interface differs from the list.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Checks that each statement of the seeds has a test, and writes their table.
+    Seeds {
+        /// Writes nothing; fails when the table differs from what would be written.
         #[arg(long)]
         check: bool,
     },
@@ -95,6 +109,8 @@ fn run(chore: &Chore) -> Result<()> {
         Chore::Advisories(advisories) => advisories::run(&root, advisories),
         Chore::Tidy => tidy::run(&root),
         Chore::Gen { check } => generate::run(&root, *check),
+        Chore::Api { check } => api::run(&root, *check),
+        Chore::Seeds { check } => seeds::run(&root, *check),
         Chore::Scaffold => scaffold::run(&root),
         Chore::Bench(arguments) => benched::run(&root, "bench", arguments),
         Chore::Chaos(chaos) => chaos::run(&root, chaos),

@@ -245,8 +245,8 @@ pub use event::{Event, EventBus};
 pub use files::file_reader::{FileReader, SentFile};
 pub use files::{private_file, whole_file};
 pub use ids::{
-    Account, AgentId, AgentIdentity, DeliveryId, EntityId, MemberId, MemoryId, RelationshipId,
-    RemoteId, RoomId, Source, TaskId, TurnId, WorldId,
+    Account, AgentId, AgentIdentity, CredentialId, DeliveryId, EntityId, MemberId, MemoryId,
+    RelationshipId, RemoteId, RoomId, Source, TaskId, TurnId, UserId, WorldId,
 };
 pub use memory::derived::{self, Derived, MemoryScope};
 pub use memory::fact;
@@ -282,7 +282,8 @@ pub use plugin::setting::{PluginSetting, PluginSettings, SettingForm};
 pub use plugin::speakers::{self, Speakers};
 pub use plugin::standing;
 pub use plugin::state::{self, Fragment, State};
-pub use plugin::turn::{self, FinishedTurn, Turn};
+pub use plugin::task_worker::{TaskContext, TaskMessage, TaskOutcome, TaskWorker};
+pub use plugin::turn::{self, FinishedTurn, Outbound, Turn};
 pub use plugin::unstored_usage::TurnUsage;
 pub use search::embedding::{self, Embedding};
 pub use settings::secret::{self, ExposeSecret, SecretString};
@@ -292,6 +293,9 @@ pub use store::task::{self, Task};
 pub use text::{markdown, redact, sections, split, visible};
 pub use time::backoff::Backoff;
 pub use time::clock::{self, Clock, Deadline, SharedClock, Skew, SystemClock, Timestamp};
+pub use time::quiet_hours::{self, QuietHours};
+pub use time::schedule::{self, Missed, Schedule};
+pub use time::when;
 pub use time::zone::{self, Zone};
 pub use verdict::{Decision, StepOutcome, Verdict};
 pub use world::room::{self, ChannelType, Room};

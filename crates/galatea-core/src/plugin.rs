@@ -17,6 +17,7 @@ pub mod setting;
 pub mod speakers;
 pub mod standing;
 pub mod state;
+pub mod task_worker;
 pub mod turn;
 pub(crate) mod unstored_usage;
 pub mod version;
@@ -31,6 +32,7 @@ use crate::{
     model::{PluginModel, RegisteredModel},
     plugin::{
         event_handler::EventHandler, hooks::PluginHooks, route::Route, setting::PluginSetting,
+        task_worker::TaskWorker,
     },
     provider::Provider,
     service::Service,
@@ -98,6 +100,8 @@ pub struct Plugin {
     pub middleware: Vec<Arc<dyn Middleware>>,
     /// Models that stand beside the configured ones, each for one type.
     pub models: Vec<RegisteredModel>,
+    /// Code that runs tasks at their time; the first one of a name runs them.
+    pub tasks: Vec<Arc<dyn TaskWorker>>,
     /// Reads documents that people send; the first plugin that has one is asked.
     pub file_reader: Option<Arc<dyn FileReader>>,
 }
@@ -188,6 +192,12 @@ impl Plugin {
     #[must_use]
     pub fn model(mut self, priority: i32, model: PluginModel) -> Self {
         self.models.push(RegisteredModel { priority, model });
+        self
+    }
+    /// Adds code that runs tasks of its name.
+    #[must_use]
+    pub fn task_worker(mut self, worker: impl TaskWorker) -> Self {
+        self.tasks.push(Arc::new(worker));
         self
     }
     /// Adds an action whose name is known only when the program runs, such as a tool of a server.

@@ -18,18 +18,22 @@ use crate::{
 mod about;
 mod audit;
 mod change;
+mod console;
 mod derived;
 mod embedding;
 mod event;
 #[doc(hidden)]
 pub mod export;
 mod forget;
+mod grant;
 #[doc(hidden)]
 pub mod hint;
+mod house;
 mod inbox;
 mod inbox_state;
 mod lease;
 mod link;
+mod live;
 mod memory;
 pub mod mentioned;
 mod outbox;
@@ -38,10 +42,12 @@ mod plugin_cache;
 #[doc(hidden)]
 pub mod question_models;
 mod recall;
+mod record;
 #[doc(hidden)]
 pub mod shared_breaker;
 mod step;
 pub mod task;
+mod task_queue;
 mod turn;
 mod usage;
 
@@ -52,6 +58,7 @@ pub use inbox::Envelope;
 pub use memory::{MemoryQuery, MemoryStore};
 pub use plugin_cache::PluginCache;
 pub use recall::{MOST_RECALLED, Meaning, RecallQuery, RecallStore, Recalled};
+pub use task::{TaskQuery, TaskRun, TaskState};
 pub use usage::{Amount, Day, UsageRow};
 
 // Only the engine and the stores use these: connectors and plugins cannot reach them.
@@ -60,8 +67,13 @@ pub use self::{
     about::{About, AboutAgent, digest},
     audit::{AuditLine, AuditStore, Exceptions, Missing},
     change::{ConnectionChange, EntityChange, RoomChange, WorldChange},
+    console::{
+        ConsoleStore, Counts, DeliveriesQuery, ListedRoom, MemoriesOf, Page, Place, TurnsQuery,
+    },
     event::{EventPosition, EventStore},
     forget::ForgetStore,
+    grant::GrantStore,
+    house::{Credential, CredentialKind, HouseStore, OperatorRole, SecretDigest, User},
     inbox::{
         ConnectorState, InFlightRows, InboxEntry, InboxItem, InboxStore, Ingest, Ingested, Mutation,
     },
@@ -71,9 +83,14 @@ pub use self::{
         fair_share,
     },
     link::LinkStore,
-    outbox::{OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement},
+    live::{LIVE_KEPT, LiveEvent, LiveStore},
+    outbox::{
+        OpenAccount, OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement,
+    },
     partition::{Partition, ROOM_PARTITIONS, room_partition},
+    record::{KeptAnswer, RecordStore, RecordedChange},
     step::{JournalStep, StepStore},
+    task_queue::{TaskCommit, TaskQueue},
     turn::{FinishedMessage, NewDelivery, TurnRecord},
     usage::{
         Block, BlockKind, BlockStore, Holder, SharedSum, SharedTotal, SharedUse, UsageStore,
@@ -118,6 +135,7 @@ pub trait Store:
     + InboxStore
     + OutboxStore
     + StepStore
+    + TaskQueue
     + AuditStore
     + LeaseStore
     + EventStore
@@ -125,6 +143,11 @@ pub trait Store:
     + ForgetStore
     + UsageStore
     + BlockStore
+    + GrantStore
+    + ConsoleStore
+    + HouseStore
+    + RecordStore
+    + LiveStore
 {
 }
 impl<T> Store for T where
@@ -134,6 +157,8 @@ impl<T> Store for T where
         + InboxStore
         + OutboxStore
         + StepStore
+        + TaskQueue
+        + TaskQueue
         + AuditStore
         + LeaseStore
         + EventStore
@@ -141,6 +166,11 @@ impl<T> Store for T where
         + ForgetStore
         + UsageStore
         + BlockStore
+        + GrantStore
+        + ConsoleStore
+        + HouseStore
+        + RecordStore
+        + LiveStore
 {
 }
 
@@ -153,6 +183,14 @@ pub trait AgentStore: Send + Sync {
     async fn save_agent(&self, id: AgentId, character: &crate::character::Character) -> Result<()>;
     /// Every agent ever saved: id and name. Called by commands and status pages.
     async fn agents(&self) -> Result<Vec<(AgentId, String)>>;
+    /// The agents with a World that does not keep its messages for ever. Called by the hourly pass that
+    /// deletes old messages.
+    async fn agents_with_retention(&self) -> Result<Vec<AgentId>>;
+    /// Deletes what an agent remembers: memories with what was made of them, people, places, links,
+    /// tasks, small values, and what waits in its queues. What it spent, who is blocked and how far
+    /// its accounts were read stay, unless it is erased as a `whole`. Gives how many memories were
+    /// deleted. Called while the agent does not run, by a reset and for an ephemeral agent.
+    async fn clear_agent(&self, id: AgentId, whole: bool) -> Result<u64>;
 }
 
 /// Reads Worlds. They are written with a batch ([`ConnectionChange`]) or a turn.
@@ -227,6 +265,18 @@ pub trait TaskStore: Send + Sync {
     /// Tasks of an agent carrying every one of these tags, the one due first before the others.
     /// Called when an action waits for a confirmation, when one is answered, and by plugins.
     async fn tasks(&self, agent: AgentId, tags: &[String]) -> Result<Vec<Task>>;
+    /// A task by its id; none if it does not exist. Called by commands and by plugins.
+    async fn task(&self, agent: AgentId, id: TaskId) -> Result<Option<Task>> {
+        Ok(self.tasks(agent, &[]).await?.into_iter().find(|task| task.id == id))
+    }
+    /// Tasks of an agent that run by themselves, the one due first before the others, at most `limit`.
+    /// Called by lists of reminders, and where their number is limited.
+    async fn scheduled(&self, agent: AgentId, query: TaskQuery, limit: u32) -> Result<Vec<Task>> {
+        let mut tasks = self.tasks(agent, &[]).await?;
+        tasks.retain(|task| task.run.is_some() && query.selects(task));
+        tasks.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(tasks)
+    }
     /// Removes a task; false when there was none. Called when a code is used, and by plugins.
     async fn delete_task(&self, agent: AgentId, id: TaskId) -> Result<bool>;
 }
@@ -237,6 +287,13 @@ pub trait TaskStore: Send + Sync {
 pub trait CacheStore: Send + Sync {
     /// A value that has not expired. Called by the runtime, and by plugins through [`PluginCache`].
     async fn cached(&self, agent: AgentId, key: &str, now: Timestamp) -> Result<Option<Value>>;
+    /// The same of several agents: those that have one. Called by the keeper of leases.
+    async fn cached_of(
+        &self,
+        agents: &[AgentId],
+        key: &str,
+        now: Timestamp,
+    ) -> Result<Vec<(AgentId, Value)>>;
     /// Stores a value until `expires`, or until it is forgotten. The key is unique per agent.
     /// Called by the runtime, and by plugins through [`PluginCache`].
     async fn cache(

@@ -12,6 +12,7 @@ pub mod config;
 mod galatea;
 pub mod look;
 pub mod models;
+pub mod ops;
 pub mod platforms;
 mod plugin_list;
 pub mod process;
@@ -20,7 +21,16 @@ pub mod report;
 pub mod storage;
 
 pub use agents::Platforms;
-pub use galatea::{Builder, Galatea};
+pub use galatea::{
+    AddAgent, Agent, AgentHealth, AgentLimits, AgentSource, Answering, Builder, Callbacks, Galatea,
+    KeyCheck, Listener, Meeting, SystemStatus,
+};
+pub use platforms::{Answer, Message, Person, Piece};
+
+/// The examples of the guide are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/embedding.md")]
+struct Guide;
 
 /// Entry points of the fuzzer (`fuzz/`).
 #[cfg(feature = "fuzz")]

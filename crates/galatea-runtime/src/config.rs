@@ -13,7 +13,7 @@ use galatea_core::Variable;
 pub use accounts::AccountSettings;
 pub(crate) use accounts::Policies;
 pub(crate) use flow::Flow;
-pub use limits::{BusyPolicy, Confirmation, ConversationTokens, Limits};
+pub use limits::{BusyPolicy, Confirmation, ConversationTokens, InstanceLimits, Limits};
 pub use platform::platform_variables;
 pub use policy::{DmPolicy, GroupPolicy, Parts, Policy};
 pub use remarks::{GAL_LISTED, remarks};
@@ -113,6 +113,23 @@ pub const DEFLLMOFF: Variable = Variable::new(
     "Stay silent in rooms that the agent does not follow (elizaOS).",
 )
 .or("false");
+/// Fewest instances of the agent.
+pub const INSTANCES_MIN: Variable = Variable::new(
+    "INSTANCES_MIN",
+    "Instances of the agent while little is to be done; each makes one turn at a time. Needs INSTANCES_MAX.",
+)
+.or("1");
+/// Most instances of the agent.
+pub const INSTANCES_MAX: Variable = Variable::new(
+    "INSTANCES_MAX",
+    "Most instances of the agent, which is the most turns at once; unset: one turn in each room at once, in any number of rooms.",
+);
+/// Wait after which an instance is added.
+pub const INSTANCES_WAIT_MS: Variable = Variable::new(
+    "INSTANCES_WAIT_MS",
+    "Milliseconds that the oldest waiting turn waits before an instance is added; one is removed after ten times as long in which no turn waits.",
+)
+.or("1000");
 /// Treatment of messages that arrive while an answer is made.
 pub const BUSY_POLICY: Variable = Variable::new(
     "BUSY_POLICY",
@@ -144,6 +161,12 @@ pub const EVALUATION_PAUSE_SECONDS: Variable = Variable::new(
     "Seconds without an answer in a room after which the agent learns from the conversation there, and seconds without any message after which it embeds messages; 0 does not wait.",
 )
 .or("5");
+/// Rounds of tools in a turn.
+pub const TOOL_STEPS: Variable = Variable::new(
+    "TOOL_STEPS",
+    "Rounds of tools in one turn: the model reads what its tools returned and may call more, up to so many times. All rounds share the turn's time and the agent's limits. From 1 to 20.",
+)
+.or("6");
 /// Time from the start of a turn until it has an answer.
 pub const TURN_TIMEOUT_SECONDS: Variable =
     Variable::new("TURN_TIMEOUT_SECONDS", "Longest time one turn may take, in seconds.").or("120");
@@ -191,6 +214,9 @@ pub const ACTION_CONFIRMATION_MINUTES: Variable = Variable::new(
 
 /// Every setting the runtime reads.
 pub const VARIABLES: &[Variable] = &[
+    INSTANCES_MIN,
+    INSTANCES_MAX,
+    INSTANCES_WAIT_MS,
     DM_POLICY,
     ALLOW_FROM,
     GROUP_POLICY,
@@ -212,6 +238,7 @@ pub const VARIABLES: &[Variable] = &[
     CONVERSATION_TOKENS,
     PROVIDERS_TOTAL_TIMEOUT_MS,
     EVALUATION_PAUSE_SECONDS,
+    TOOL_STEPS,
     TURN_TIMEOUT_SECONDS,
     MESSAGE_TTL_MINUTES,
     ANSWER_TTL_MINUTES,
@@ -237,4 +264,5 @@ pub const VARIABLES: &[Variable] = &[
     BLOCK_ROOMS,
     BLOCK_WORLDS,
     galatea_core::zone::TIMEZONE,
+    galatea_core::quiet_hours::QUIET_HOURS,
 ];

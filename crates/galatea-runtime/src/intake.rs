@@ -17,7 +17,7 @@ use galatea_core::{
     kill_point,
     store::{ConnectionChange, ConnectorState, InboxEntry, InboxState, Ingest, Ingested, Mutation},
 };
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -56,8 +56,6 @@ pub(crate) struct Intake {
     pub(crate) outbox: Arc<Outbox>,
     /// Health of each connector.
     pub(crate) health: DashMap<(Source, Account), Health>,
-    /// Pause between polls of the store for rows that this process did not write.
-    pub(crate) poll: Duration,
     /// Runner of an account's work.
     pub(crate) tasks: TaskTracker,
     /// Ends polling.

@@ -4,6 +4,7 @@ mod agent;
 mod chosen;
 mod company;
 mod create;
+mod idle;
 mod learn;
 mod plugin_changes;
 mod plugins;
@@ -23,4 +24,4 @@ pub use plugins::{
 };
 pub use spec::{AgentChange, AgentFactory, AgentSpec, Encoder, Encoders, RuntimeOptions};
 pub use state::Orchestrator;
-pub use watch::{AgentInfo, AgentState, BudgetState, ConnectorStatus, SharedWork};
+pub use watch::{AgentInfo, AgentState, AgentWork, BudgetState, ConnectorStatus, SharedWork};

@@ -5,7 +5,7 @@ use galatea_core::{
     store::{Day, MemoryQuery},
 };
 use std::{collections::HashSet, sync::Arc, time::Duration};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::Notify;
 
 const EVERY: Duration = Duration::from_secs(3_600);
 /// Messages of one commit: other writers wait no longer than for that.
@@ -16,34 +16,54 @@ const MOST: u64 = 20_000;
 const WAITING: u32 = 1_000;
 const REST: Duration = Duration::from_secs(60);
 
-/// Deletes what is too old: `first` after the start, then every hour until the agent stops. Several
-/// processes may do the same at once. Waits by the machine's clock; what is too old follows `clock`.
+/// Deletes what is too old of the agents that this process answers for: `first` after one of them
+/// started, then every hour. Several processes may do the same at once. Waits by the machine's clock;
+/// what is too old follows `clock`. One statement tells which agents have such Worlds.
 pub(crate) async fn run(
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    agent: AgentId,
+    agents: impl Fn() -> Option<Vec<AgentId>>,
     first: Duration,
-    stop: CancellationToken,
+    started: Arc<Notify>,
 ) {
-    let work = async {
-        let mut pause = first;
-        loop {
-            tokio::time::sleep(pause).await;
-            pause = match delete(store.as_ref(), agent, clock.now()).await {
-                Ok(deleted) => {
-                    if deleted > 0 {
-                        tracing::info!(agent = %agent, deleted, "deleted messages that their Worlds no longer keep");
-                    }
-                    if deleted >= MOST { REST } else { EVERY }
-                }
-                Err(error) => {
-                    tracing::warn!(agent = %agent, error = %error.report(), retry_in = ?REST, "failed to delete messages that their Worlds no longer keep; retrying");
-                    REST
-                }
-            };
+    let mut pause = first;
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = started.notified() => tokio::time::sleep(first).await,
+        }
+        let Some(agents) = agents() else { return };
+        pause = pass(&*store, &*clock, &agents).await;
+    }
+}
+
+/// Makes one pass. Returns the pause before the next one.
+async fn pass(store: &dyn Store, clock: &dyn Clock, agents: &[AgentId]) -> Duration {
+    let mut pause = EVERY;
+    let with_retention = match store.agents_with_retention().await {
+        Ok(found) => found,
+        Err(error) => {
+            tracing::warn!(error = %error.report(), retry_in = ?REST, "failed to look for Worlds that do not keep their messages; retrying");
+            return REST;
         }
     };
-    stop.run_until_cancelled(work).await;
+    for agent in with_retention.into_iter().filter(|agent| agents.contains(agent)) {
+        match delete(store, agent, clock.now()).await {
+            Ok(deleted) => {
+                if deleted > 0 {
+                    tracing::info!(agent = %agent, deleted, "deleted messages that their Worlds no longer keep");
+                }
+                if deleted >= MOST {
+                    pause = REST;
+                }
+            }
+            Err(error) => {
+                tracing::warn!(agent = %agent, error = %error.report(), retry_in = ?REST, "failed to delete messages that their Worlds no longer keep; retrying");
+                pause = REST;
+            }
+        }
+    }
+    pause
 }
 
 /// Makes one pass, and returns the number of deleted messages.

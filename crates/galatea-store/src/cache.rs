@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use galatea_core::{AgentId, Result, Timestamp, store::CacheStore};
 use serde_json::Value as Json;
 use std::sync::atomic::Ordering;
+use uuid::Uuid;
 
 use crate::{
     Database,
@@ -34,6 +35,19 @@ pub(crate) const FORGET: Dialects =
 pub(crate) const CACHED: Dialects = Dialects::same(
     "SELECT CAST(value AS text) AS value FROM cache WHERE agent_id = $1 AND key = $2 AND (expires_at IS NULL OR expires_at > $3)",
 );
+macro_rules! cached_of {
+    ($agents:literal) => {
+        concat!(
+            "SELECT agent_id, CAST(value AS text) AS value FROM cache WHERE agent_id ",
+            $agents,
+            " AND key = $2 AND (expires_at IS NULL OR expires_at > $3)"
+        )
+    };
+}
+pub(crate) const CACHED_OF: Dialects = Dialects {
+    sqlite: cached_of!("IN (SELECT unhex(value) FROM json_each($1))"),
+    postgres: cached_of!("= ANY ($1)"),
+};
 
 #[async_trait]
 impl CacheStore for Database {
@@ -41,6 +55,20 @@ impl CacheStore for Database {
         self.0.cache_now.fetch_max(now.0, Ordering::Relaxed);
         let row = self.fetch_one::<(String,)>(CACHED.with(values![agent.0, key, now.0])).await?;
         row.map(|(value,)| from_json("cached value", &value)).transpose()
+    }
+
+    async fn cached_of(
+        &self,
+        agents: &[AgentId],
+        key: &str,
+        now: Timestamp,
+    ) -> Result<Vec<(AgentId, Json)>> {
+        let mut values = vec![Value::Ids(agents.iter().map(|id| id.0).collect())];
+        values.extend(values![key, now.0]);
+        let rows = self.all::<(Uuid, String)>(CACHED_OF.with(values)).await?;
+        let read =
+            |(id, value): (Uuid, String)| Ok((AgentId(id), from_json("cached value", &value)?));
+        rows.into_iter().map(read).collect()
     }
 
     async fn cache(

@@ -38,6 +38,21 @@ macro_rules! item {
         )
     };
 }
+/// The same with a further column, for lists.
+macro_rules! inbox_row {
+    ($more:literal, $condition:expr) => {
+        concat!(
+            "SELECT ",
+            $more,
+            ", i.id, i.agent_id, i.entity_id, i.room_id, i.source, i.account, i.room_remote, i.remote, i.legacy_id, \
+             CAST(i.envelope AS text) AS envelope, i.state, i.attempts, i.turn_id, CAST(i.verdict AS text) AS verdict, i.received_at, i.finished_at, \
+             m.type AS kind, m.world_id, m.created_at, CAST(m.metadata AS text) AS metadata, CAST(m.content AS text) AS content \
+             FROM inbox i LEFT JOIN memories m ON m.id = i.id ",
+            $condition
+        )
+    };
+}
+pub(crate) use inbox_row;
 
 // A limit is written `LIMIT +$1`: while it plans, SQLite looks at the value of a bare parameter
 // there (`sqlite3ExprIsInteger`), and so would prepare the statement again for every execution.
@@ -62,6 +77,9 @@ pub(crate) const UNFINISHED: Dialects = Dialects {
         "WHERE i.agent_id = $1 AND i.source = $2 AND i.account = $3 AND i.state = 'new' ORDER BY i.seq LIMIT $4"
     ),
 };
+/// As many rows as accounts with messages that wait: few while all is well.
+pub(crate) const WAITING_ACCOUNTS: Dialects =
+    Dialects::same("SELECT DISTINCT agent_id, source, account FROM inbox WHERE state = 'new'");
 pub(crate) const UNFINISHED_IN_ROOM: Dialects =
     Dialects::same(item!("WHERE i.room_id = $1 AND i.state = 'new' ORDER BY i.seq LIMIT +$2"));
 pub(crate) const UNFINISHED_IN_PARTS: Dialects = Dialects {
@@ -97,6 +115,7 @@ pub(crate) const UNEXPLAINED: Dialects = Dialects::same(item!(
 /// take their time.
 #[cfg(test)]
 pub(crate) const READS: &[crate::dialect::Listed] = crate::dialect::listed![
+    WAITING_ACCOUNTS,
     UNFINISHED,
     UNFINISHED_IN_ROOM,
     UNFINISHED_IN_PARTS,
@@ -275,6 +294,14 @@ impl InboxStore for Database {
     ) -> Result<Vec<InboxItem>> {
         let values = values![agent.0, source.as_str(), account.0.as_str(), limit];
         self.all(UNFINISHED.with(values)).await?.into_iter().map(Stored::decode).collect()
+    }
+
+    async fn waiting_accounts(&self) -> Result<Vec<(AgentId, Source, Account)>> {
+        let rows = self.all::<(Uuid, String, String)>(WAITING_ACCOUNTS.with(values![])).await?;
+        let of = |(agent, source, account)| {
+            (AgentId(agent), Source::from_name(source), Account(account))
+        };
+        Ok(rows.into_iter().map(of).collect())
     }
 
     async fn unfinished_in_room(&self, room: RoomId, limit: u32) -> Result<Vec<InboxItem>> {

@@ -5,7 +5,8 @@ use galatea_core::{
     Account, Address, AgentId, Delivery, DeliveryId, Memory, MemoryId, ReadBackContext, RemoteId,
     Result, RoomId, Source, Timestamp, TurnId,
     store::{
-        NewDelivery, OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement,
+        NewDelivery, OpenAccount, OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution,
+        Settlement,
     },
 };
 use sqlx::FromRow;
@@ -40,6 +41,19 @@ macro_rules! item {
         )
     };
 }
+/// The same with a further column, for lists.
+macro_rules! outbox_row {
+    ($more:literal, $condition:expr) => {
+        concat!(
+            "SELECT ",
+            $more,
+            ", id, turn_id, part, agent_id, source, account, room_id, room_remote, key, memory_id, state, attempt, not_before, expires_at, \
+             created_at, remote, error, outcome_unknown, CAST(body AS text) AS body FROM outbox ",
+            $condition
+        )
+    };
+}
+pub(crate) use outbox_row;
 
 // In SQLite one index has the unsettled rows, by Room, with their accounts. Other questions take
 // their numbers out of it, so that the planner does not walk all rows in the order that is asked for
@@ -66,6 +80,11 @@ pub(crate) const UNSETTLED_IN_ROOM: Dialects = Dialects {
         "WHERE room_id = $1 AND state IN ('pending', 'sending') AND id <> ALL ($2) ORDER BY seq LIMIT $3"
     ),
 };
+/// As many rows as accounts with open parts: few while all is well.
+pub(crate) const OPEN_ACCOUNTS: Dialects = Dialects::same(
+    "SELECT o.agent_id, o.source, o.account, min(CASE WHEN o.state = 'pending' THEN o.expires_at END) FROM outbox o \
+     WHERE o.seq IN (SELECT u.seq FROM outbox u WHERE u.state IN ('pending', 'sending')) GROUP BY o.agent_id, o.source, o.account",
+);
 // Written as in the condition of the partial index, which has few rows.
 macro_rules! overdue {
     ($served:literal) => {
@@ -149,6 +168,7 @@ pub(crate) const OUTCOME_UNKNOWN_BEFORE: Dialects = Dialects::same(
 /// take their time.
 #[cfg(test)]
 pub(crate) const READS: &[crate::dialect::Listed] = crate::dialect::listed![
+    OPEN_ACCOUNTS,
     UNSETTLED,
     UNSETTLED_IN_ROOM,
     OF_TURN,
@@ -286,6 +306,18 @@ impl OutboxStore for Database {
         let hits = self.write(change).await?;
         let refused = ids.into_iter().zip(hits).filter(|((_, sent), hits)| !sent && *hits == 0);
         Ok(refused.map(|((id, _), _)| id).collect())
+    }
+
+    async fn open_accounts(&self) -> Result<Vec<OpenAccount>> {
+        let rows = self.all::<(Uuid, String, String, Option<i64>)>(OPEN_ACCOUNTS.with(values![]));
+        let open =
+            |(agent, source, account, ends): (Uuid, String, String, Option<i64>)| OpenAccount {
+                agent: AgentId(agent),
+                source: Source::from_name(source),
+                account: Account(account),
+                ends: ends.map(Timestamp),
+            };
+        Ok(rows.await?.into_iter().map(open).collect())
     }
 
     async fn unsettled(

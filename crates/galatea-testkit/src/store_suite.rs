@@ -8,11 +8,14 @@ use std::{any::Any, sync::Arc};
 pub mod audit;
 pub mod backlog;
 pub mod connections;
+pub mod console;
 pub mod derived;
 pub mod embeddings;
 pub mod fixtures;
 pub mod followers;
 pub mod forgotten;
+pub mod grants;
+pub mod house;
 pub mod ingest;
 pub mod large;
 pub mod leases;
@@ -69,13 +72,13 @@ macro_rules! store_suite {
                 duplicates_within_a_batch_are_seen, a_batch_of_a_thousand_keeps_its_order, the_order_is_that_of_commit,
                 connections_memories_and_cursor_are_in_the_same_commit,
                 mutations_are_in_the_same_commit, the_cursor_follows_its_batches, connector_state_is_in_the_same_commit, unfinished_is_scoped_and_limited,
-                begun_turns_are_counted, rows_are_found_by_platform_ids, everything_of_an_entry_is_read_back,
+                begun_turns_are_counted, accounts_with_waiting_messages_are_told, rows_are_found_by_platform_ids, everything_of_an_entry_is_read_back,
                 a_deleted_message_is_not_answered_and_not_new_again;
             turns: a_turn_is_written_whole, of_two_turns_for_one_message_one_wins, a_conflict_writes_nothing, merged_messages_finish_together,
                 a_part_is_written_once, a_turn_finishes_its_own_agents_messages_only,
                 impossible_turns_are_refused, a_hundred_turns_at_once_lose_nothing, every_message_is_counted_in_one_state;
             requested_changes: effects_are_applied, a_person_is_forgotten, effects_stay_within_their_agent;
-            outbox: unsettled_is_in_the_order_of_commit, overdue_parts_of_other_accounts_are_found, settling_moves_a_row_and_final_states_stay, many_rows_settle_at_once,
+            outbox: unsettled_is_in_the_order_of_commit, overdue_parts_of_other_accounts_are_found, accounts_with_open_parts_are_told, settling_moves_a_row_and_final_states_stay, many_rows_settle_at_once,
                 unsettled_is_scoped_and_limited, a_moved_room_takes_everything_along, a_room_moves_into_one_that_exists;
             read_back: a_trail_tells_what_lies_around_a_delivery, a_trail_goes_by_commits_and_not_by_the_clock, a_trail_reaches_back_to_what_waited_long;
             audit: every_message_is_accounted_for, an_answer_is_as_good_as_its_worst_part, operators_decide_where_it_fits, outbox_rows_are_selected,
@@ -98,10 +101,16 @@ macro_rules! store_suite {
             leases: parts_are_shared_out, members_are_counted_by_group, events_reach_the_others, a_lease_ends_by_the_stores_clock, a_process_that_lost_a_part_commits_nothing,
                 a_process_that_lost_an_account_settles_only_what_was_sent, leaving_gives_everything_back,
                 unfinished_is_listed_by_part, the_oldest_unstarted_message_is_known;
+            grants: grants_are_replaced_listed_and_removed, a_forgotten_persons_consents_go, a_moved_rooms_grants_go_along;
             steps: a_step_is_begun_and_gets_its_result, steps_go_with_their_message;
             usage: a_turn_adds_to_the_ledger_in_its_commit, embeddings_bring_their_cost, old_days_of_the_ledger_are_deleted, standings_tell_days_and_holders_apart, many_add_to_one_row_at_once, the_block_list_is_kept;
-            tasks: a_turn_saves_and_removes_tasks, a_conflict_leaves_tasks_as_they_were, of_two_answers_one_takes_the_task, a_forgotten_persons_tasks_go;
-            small: agents_are_saved_without_secrets, tasks_are_found_in_order_and_deleted, cached_values_expire, a_cached_value_is_swapped_by_one_of_two, relationships_are_unique,
+            console: turns_are_paged_without_gaps_or_repeats, lists_are_filtered, rooms_and_people_are_listed,
+                deliveries_are_listed_and_counted, characters_are_read_back;
+            house: an_owner_remains, credentials_end, a_link_is_taken_once, changes_and_answers_are_kept,
+                live_events_are_numbered_and_bounded;
+            tasks: a_turn_saves_and_removes_tasks, a_conflict_leaves_tasks_as_they_were, of_two_answers_one_takes_the_task, a_forgotten_persons_tasks_go,
+                next_tasks_are_found_in_order, a_claimed_task_is_finished_once, of_two_claims_one_counts, a_changed_task_is_not_finished_as_it_was;
+            small: agents_are_saved_without_secrets, an_agent_is_cleared_and_erased, values_of_several_agents_are_read_at_once, agents_with_retention_are_told, tasks_are_found_in_order_and_deleted, cached_values_expire, a_cached_value_is_swapped_by_one_of_two, relationships_are_unique,
                 people_are_linked_and_unlinked, of_two_links_at_once_one_is_made,
                 a_link_and_its_end_at_once_leave_one_state, links_are_listed_and_restored;
             embeddings: the_most_similar_come_first, similarity_keeps_to_the_query, an_embedding_goes_with_its_memory, what_has_no_embedding_is_found,

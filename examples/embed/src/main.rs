@@ -4,13 +4,13 @@
 //! answers.
 
 use galatea_core::{Error, Result};
-use galatea_host::{Builder, Galatea, Platforms};
-use std::{fs, path::Path};
+use galatea_host::{Builder, Galatea, Person, Platforms};
+use std::{fs, path::Path, time::Duration};
 
 #[tokio::main]
 async fn main() -> Result<()> {
     let folder = Path::new(".");
-    let answers = converse(Galatea::builder(folder), folder).await?;
+    let answers = converse(Galatea::builder().folder(folder), folder).await?;
     answers.iter().for_each(|answer| eprintln!("{answer}"));
     Ok(())
 }
@@ -20,7 +20,7 @@ async fn converse(builder: Builder, folder: &Path) -> Result<[String; 4]> {
     let galatea = builder.platforms(Platforms::None).build().await?;
     let ada = galatea.add_agent("ada.json").await?;
     let bob = galatea.add_agent("bob.json").await?;
-    let before = galatea.ask(ada, "Who are you?").await?;
+    let before = ada.ask(Person::owner("alice"), "Who are you?").await?;
 
     let file = folder.join("ada.json");
     let pirate = fs::read_to_string(&file).map(|text| text.replace("a poet", "a pirate"));
@@ -28,15 +28,15 @@ async fn converse(builder: Builder, folder: &Path) -> Result<[String; 4]> {
         .and_then(|text| fs::write(&file, text))
         .map_err(|cause| Error::unexpected("ada.json cannot be changed").with_source(cause))?;
     // Ada changes while Bob answers.
-    let (meanwhile, changed) = tokio::join!(galatea.ask(bob, "And you?"), galatea.update(ada));
+    let (meanwhile, changed) = tokio::join!(bob.ask("alice", "And you?"), ada.update());
     changed?;
-    let after = galatea.ask(ada, "Who are you now?").await?;
+    let after = ada.ask("alice", "Who are you now?").await?;
 
-    galatea.restart(bob).await?;
-    let again = galatea.ask(bob, "Still there?").await?;
-    galatea.remove(ada).await?;
-    galatea.remove(bob).await?;
-    galatea.shutdown().await;
+    bob.restart().await?;
+    let again = bob.ask("alice", "Still there?").await?;
+    ada.remove().await?;
+    bob.remove().await?;
+    galatea.shutdown(Duration::from_secs(10)).await;
     Ok([before, meanwhile?, after, again])
 }
 

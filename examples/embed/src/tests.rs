@@ -36,7 +36,7 @@ fn with_model(folder: &Path) -> Builder {
         .fold(Plugin::new("in-role", "1.0.0", "Says which role the agent has"), |plugin, tier| {
             plugin.model(1, PluginModel::Text(tier, Arc::clone(&model)))
         });
-    Galatea::builder(folder).plugin(plugin)
+    Galatea::builder().folder(folder).plugin(plugin)
 }
 
 /// Twice in one process and one folder: nothing of the first run is left but the database.

@@ -155,6 +155,45 @@ fn texts_of<'a>(node: &'a Node, texts: &mut Vec<&'a Node>) {
     }
 }
 
+impl Character {
+    /// Reads a character from JSON text, in any form that elizaOS has had. Remarks about the text are
+    /// left out; [`load`] returns them too.
+    ///
+    /// ```
+    /// let nova = galatea_core::Character::from_json(r#"{"name": "Nova", "bio": "A gardener."}"#)?;
+    /// assert_eq!(nova.name, "Nova");
+    /// # Ok::<(), galatea_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Invalid` with the place of each fault.
+    pub fn from_json(text: &str) -> crate::Result<Self> {
+        Ok(load("character.json", text)?.character)
+    }
+
+    /// Reads a character file: JSON, TOML, or a picture with a character card.
+    ///
+    /// # Errors
+    /// `NotFound` for a missing file, `Unavailable` for one that cannot be read, `Invalid` with the
+    /// place of each fault.
+    pub fn from_file(path: impl AsRef<Path>) -> crate::Result<Self> {
+        let path = path.as_ref();
+        let bytes = std::fs::read(path).map_err(|cause| {
+            let kind = match cause.kind() {
+                std::io::ErrorKind::NotFound => crate::ErrorKind::NotFound,
+                _ => crate::ErrorKind::Unavailable,
+            };
+            crate::Error::new(kind, "the character file cannot be read")
+                .with_code("GAL-CHAR-FILE")
+                .with("where", path.display())
+                .with("cause", &cause)
+                .with_fix("check the path of the character file")
+                .with_source(cause)
+        })?;
+        Ok(load_bytes(&path.display().to_string(), &bytes)?.character)
+    }
+}
+
 /// [`load`] for bytes as they come from a disk, of a text or of a picture with a character card.
 ///
 /// # Errors

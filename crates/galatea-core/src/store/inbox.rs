@@ -203,6 +203,9 @@ pub trait InboxStore: Send + Sync {
         account: &Account,
         limit: u32,
     ) -> Result<Vec<InboxItem>>;
+    /// Every account with messages not finished, of all agents. One call of a process tells which of
+    /// its agents have something to do. Called by each poll.
+    async fn waiting_accounts(&self) -> Result<Vec<(AgentId, Source, Account)>>;
     /// Messages of one Room not finished, in the order they were stored: read back when a lane had
     /// to spill. Called by that lane.
     async fn unfinished_in_room(&self, room: RoomId, limit: u32) -> Result<Vec<InboxItem>>;

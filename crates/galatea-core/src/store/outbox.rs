@@ -102,6 +102,19 @@ pub struct Settlement {
     pub fence: Option<Fence>,
 }
 
+/// An account with rows that are `pending` or `sending`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenAccount {
+    /// The agent whose account it is.
+    pub agent: AgentId,
+    /// The platform.
+    pub source: Source,
+    /// Our login on the platform.
+    pub account: Account,
+    /// The first time at which a `pending` row ends; none if none ends.
+    pub ends: Option<Timestamp>,
+}
+
 /// Selects outbox rows, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OutboxQuery {
@@ -143,6 +156,9 @@ pub trait OutboxStore: Send + Sync {
     /// operator has ended the part, or it does not exist. A successful send is never refused.
     /// Called before and after every attempt.
     async fn settle(&self, settlements: Vec<Settlement>) -> Result<Vec<DeliveryId>>;
+    /// Every account with rows `pending` or `sending`, of all agents. One call of a process tells
+    /// which of its accounts have something to do. Called by each poll.
+    async fn open_accounts(&self) -> Result<Vec<OpenAccount>>;
     /// Rows `pending` or `sending` of one agent's account besides those named, in order of commit.
     /// Called when an account comes to this process, and then by each poll.
     async fn unsettled(

@@ -68,6 +68,20 @@ pub struct BootOptions<'a> {
     /// The program that parses a document in a child process. It calls
     /// [`galatea_knowledge::sandbox::requested`] first.
     pub parser: &'a Path,
+    /// Where the database is.
+    pub place: Place,
+}
+
+/// Where the database of a process is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Place {
+    /// PostgreSQL if `DATABASE_URL` is set, otherwise a SQLite file in the data folder.
+    #[default]
+    Settings,
+    /// A SQLite file in the data folder, whatever the settings say.
+    File,
+    /// In memory. Nothing is written into the data folder.
+    Memory,
 }
 
 /// An open database and the engine over it, without agents.
@@ -118,10 +132,15 @@ pub(crate) async fn open(
     personas: &[Persona],
     plugins: Vec<Plugin>,
 ) -> Result<Opened> {
-    let BootOptions { settings, data_dir, platforms, role, redactor, version, parser } = options;
+    let BootOptions { settings, data_dir, platforms, role, redactor, version, parser, place } =
+        options;
     galatea_http::warm_up();
     let skew = Skew::default();
-    let (database, created) = database::open(settings, data_dir, &skew, redactor).await?;
+    let (database, created) = match place {
+        Place::Settings => database::open(settings, data_dir, &skew, redactor).await?,
+        Place::File => database::open(&Settings::default(), data_dir, &skew, redactor).await?,
+        Place::Memory => (database::in_memory(redactor).await?, true),
+    };
     let store = database.store();
     compare_clocks(&*store, &skew).await?;
     member::warn_of_skew(&skew);
@@ -138,8 +157,7 @@ pub(crate) async fn open(
         cluster.about = about(version, personas);
     }
     let events = EventBus::default();
-    let dependencies =
-        Dependencies::remembering(events.clone(), Choices::open(choosing::file(data_dir)));
+    let dependencies = Dependencies::remembering(events.clone(), choices(data_dir, place));
     let orchestrator = Orchestrator::new(RuntimeOptions {
         store: Arc::clone(&store),
         clock: Arc::clone(&clock),
@@ -211,6 +229,12 @@ impl Booted {
     pub async fn stop(&self, within: Duration) {
         self.opened.stop(within).await;
     }
+}
+
+/// The models chosen at earlier starts. They are kept in the data folder, if there is one.
+fn choices(data_dir: &DataDir, place: Place) -> Choices {
+    let file = choosing::file(data_dir);
+    if place == Place::Memory { Choices::of(&file) } else { Choices::open(file) }
 }
 
 /// What this process runs. Other processes of the database compare it with their own.

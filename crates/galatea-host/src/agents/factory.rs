@@ -19,7 +19,7 @@ use crate::{
     platforms::{
         PLATFORMS,
         accounts::{self, OwnSettings},
-        encoders, gate_variables, with_policies,
+        direct_defaults, encoders, gate_variables, with_policies,
     },
 };
 
@@ -80,6 +80,7 @@ impl AgentFactory for PersonaFactory {
             make::make(&persona, around, &registered)?;
         let library = around.documents.library(&persona, models.embedding.clone())?;
         plugins.push(plugins::documents(library));
+        plugins.extend(plugins::community(around.http.clone()));
         around.choosers.put(
             summary.id,
             Choosing {
@@ -95,7 +96,7 @@ impl AgentFactory for PersonaFactory {
         connectors.extend(self.direct.clone());
         Ok(AgentSpec {
             character: persona.character,
-            settings: with_policies(&persona.settings)?,
+            settings: runtime_settings(&persona.settings)?,
             models,
             plugins,
             connectors,
@@ -112,10 +113,17 @@ impl AgentFactory for PersonaFactory {
 pub(crate) fn change_to(persona: &Persona) -> Result<AgentChange> {
     Ok(AgentChange {
         character: persona.character.clone(),
-        settings: with_policies(&persona.settings)?,
+        settings: runtime_settings(&persona.settings)?,
         // An agent with further accounts is restarted for a change.
         account_settings: OwnSettings::default(),
     })
+}
+
+/// Settings as the runtime gets them.
+fn runtime_settings(settings: &Settings) -> Result<Settings> {
+    let mut layers = with_policies(settings)?.layers().to_vec();
+    layers.push(direct_defaults());
+    Ok(Settings::new(layers))
 }
 
 /// Whether an agent has to be made anew to become the new persona: its models, connectors, further
@@ -146,6 +154,7 @@ fn is_fixed(name: &str) -> bool {
     let read_in_turns = galatea_runtime::config::VARIABLES
         .iter()
         .chain(galatea_bootstrap::VARIABLES)
+        .chain(galatea_community::VARIABLES)
         .chain(PLATFORMS.iter().flat_map(gate_variables));
     !read_in_turns.into_iter().any(|known| known.name == variable.name)
 }

@@ -1,8 +1,8 @@
 //! The surroundings that all agents of a process share.
 
-use galatea_core::{Clock, Plugin};
+use galatea_core::{Clock, Plugin, Result};
 use galatea_http::HttpClient;
-use galatea_models::Dependencies;
+use galatea_models::{Configured, Dependencies};
 use galatea_runtime::Orchestrator;
 use parking_lot::{Mutex, MutexGuard};
 use std::{
@@ -11,7 +11,7 @@ use std::{
 };
 
 use super::{library, mcp::Hub};
-use crate::{models::choosing::Choosers, platforms::Taken};
+use crate::{characters::personas::Persona, models::choosing::Choosers, platforms::Taken};
 
 /// Which platforms to connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +44,19 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
+    /// The models that the settings of a persona name, to check them.
+    ///
+    /// # Errors
+    /// `Invalid` with the place of an invalid setting.
+    pub(crate) fn configured(&self, persona: &Persona) -> Result<Configured> {
+        galatea_models::build(
+            &persona.settings,
+            &self.http,
+            Arc::clone(&self.clock),
+            &self.dependencies,
+        )
+    }
+
     /// The logins that agents have.
     pub(super) fn taken(&self) -> MutexGuard<'_, Taken> {
         self.taken.lock()

@@ -22,6 +22,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "Give one of them another name, or an `id` of its own.",
     ),
     Explanation::new(
+        "GAL-AGENT-LIMIT",
+        "There are as many agents as allowed",
+        "A program that runs agents may say how many there are at most (`Builder::max_agents`), and so many are there.",
+        "Remove an agent, or allow more.",
+    ),
+    Explanation::new(
         "GAL-PAIR-UNKNOWN",
         "No pairing request has this code",
         "The code is mistyped, older than an hour, or was approved already.",
@@ -62,6 +68,36 @@ pub(super) const PAGES: &[Explanation] = &[
         "No such agent has run here",
         "A block list belongs to an agent, and none of this name is stored.",
         "Start the agent once, or leave out --agent to block for all of them.",
+    ),
+    Explanation::new(
+        "GAL-GRANT-TOOL",
+        "A grant names a tool that there is not",
+        "A rule that matches nothing would look as if it held. A tool is written as the plugin or server and its name there, such as weather/forecast; weather/* means all tools of weather.",
+        "Name one of those that the message lists. `galatea grant ls` and /grant in a chat list all. A new server's tools are known once its agent has connected to it.",
+    ),
+    Explanation::new(
+        "GAL-GRANT-FORM",
+        "A grant cannot be read",
+        "A grant is a tool (OWNER/NAME or OWNER/*), the least standing that may use it (member, admin, owner, agent-owner, nobody) and when it asks first (never, others-words, always).",
+        "Write it in this form: galatea grant add weather/* member --ask never",
+    ),
+    Explanation::new(
+        "GAL-GRANT-PLACE",
+        "The agent knows no such World or room",
+        "A grant for one place names a World or room in which the agent was spoken to, by the platform's id or its name.",
+        "Have a person write there once, or check the id.",
+    ),
+    Explanation::new(
+        "GAL-GRANT-UNKNOWN",
+        "There is no such grant",
+        "`galatea grant rm` removes a grant of exactly these tools, in the place that --world and --room name.",
+        "`galatea grant ls` shows the grants.",
+    ),
+    Explanation::new(
+        "GAL-GRANT-AGENT",
+        "No such agent has run here",
+        "Grants belong to an agent, and none of this name is stored.",
+        "Start the agent once, or leave out --agent to grant for all of them.",
     ),
     Explanation::new(
         "GAL-USAGE-SINCE",
@@ -248,6 +284,24 @@ pub(super) const PAGES: &[Explanation] = &[
         "A part of the program crashed and was started again",
         "A connector or a service ran into a fault of its own. Everything else goes on.",
         "Please report it with the lines of the log before it.",
+    ),
+    Explanation::new(
+        "GAL-TASK-RULE",
+        "The rule of a task cannot be read",
+        "A repeated task needs a period of a minute or more, or a cron rule of five fields with a time zone.",
+        "Use minute, hour, day of the month, month and day of the week, such as `0 9 * * 1-5`, and a zone such as Europe/Berlin.",
+    ),
+    Explanation::new(
+        "GAL-TASK-WORKER",
+        "No plugin runs a task",
+        "A task is due, and no plugin of the agent runs tasks of its name: the plugin that stored it is off, or it came from an import.",
+        "Enable the plugin, or remove the task: `galatea task ls`, then `galatea task rm ID`.",
+    ),
+    Explanation::new(
+        "GAL-TASK-UNKNOWN",
+        "There is no such task",
+        "The id names no task that runs by itself, or more than one.",
+        "`galatea task ls` lists them with their ids.",
     ),
     Explanation::new(
         "GAL-TURN-PANIC",

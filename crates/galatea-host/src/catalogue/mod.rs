@@ -7,6 +7,7 @@ mod http;
 mod knowledge;
 mod mcp;
 mod models;
+mod server;
 mod storage;
 mod tool;
 
@@ -47,6 +48,7 @@ pub fn all() -> impl Iterator<Item = Entry> {
         mcp::PAGES,
         models::PAGES,
         http::PAGES,
+        server::PAGES,
         galatea_core::character::CODES,
     ]
     .into_iter()

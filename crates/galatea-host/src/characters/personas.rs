@@ -112,6 +112,39 @@ pub fn one(
     Ok(persona)
 }
 
+/// Reads one character from its text. `name` stands in messages about faults; TOML if it ends in
+/// `.toml`, else JSON. The character's own paths start at the working folder.
+///
+/// # Errors
+/// `Invalid` with the place of a fault.
+pub fn of_text(
+    name: &str,
+    text: &str,
+    configuration: &Configuration,
+    working_dir: &Path,
+) -> Result<Persona, Faults> {
+    let loaded = character::load(name, text).map_err(Error::from)?;
+    persona(loaded, None, configuration, working_dir)
+}
+
+/// A character that the program made itself, with its settings.
+///
+/// # Errors
+/// `Invalid` if a file named by a secret's `_FILE` variable cannot be read.
+pub fn of_character(
+    character: Character,
+    configuration: &Configuration,
+    working_dir: &Path,
+) -> Result<Persona, Faults> {
+    Ok(Persona {
+        settings: configuration.settings_for(&character, None)?,
+        file: None,
+        working_dir: working_dir.to_path_buf(),
+        warnings: Vec::new(),
+        character,
+    })
+}
+
 /// The files named in the settings. A relative path in a configuration file is relative to that
 /// file, so that it is valid from every working folder. If no file exists there, and for paths in
 /// the environment, it is relative to the working folder.

@@ -184,7 +184,8 @@ fn environment_layer(environment: impl Iterator<Item = (OsString, OsString)>) ->
         .collect()
 }
 
-fn learn(layer: &Layer, redactor: &Redactor) {
+/// Registers the secrets of a layer, so that no message contains one.
+pub(crate) fn learn(layer: &Layer, redactor: &Redactor) {
     for (name, setting) in layer {
         if looks_secret(name) {
             redactor.learn(&setting.text());

@@ -7,7 +7,8 @@ mod gates;
 mod list;
 
 pub use connect::{Built, Taken, encoders};
-pub(crate) use direct::Direct;
+pub use direct::{Answer, Message, Person, Piece};
+pub(crate) use direct::{Asked, Direct, MeetingRoom, defaults as direct_defaults};
 pub use gates::{gate_variables, names_of};
 pub use list::{Link, Login, PLATFORMS, Platform, PublicLink, ReadExport, TERMINAL, with_policies};
 

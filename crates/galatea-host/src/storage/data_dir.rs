@@ -18,13 +18,24 @@ pub const ANOTHER: &str = "set GALATEA_DATA_DIR to a folder";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataDir {
     path: PathBuf,
+    /// File name of the SQLite database in it.
+    database: PathBuf,
 }
 
 impl DataDir {
     /// The configured folder, whether or not it exists.
     pub fn locate(settings: &Settings, working_dir: &Path) -> Self {
         let configured = settings.text(&GALATEA_DATA_DIR).unwrap_or_default();
-        Self { path: working_dir.join(configured.trim()) }
+        Self { path: working_dir.join(configured.trim()), database: DATABASE.into() }
+    }
+
+    /// The folder of a SQLite file, whether or not it exists.
+    pub fn of_file(file: &Path) -> Self {
+        let path = file.parent().map(Path::to_path_buf).unwrap_or_default();
+        Self {
+            path: if path.as_os_str().is_empty() { ".".into() } else { path },
+            database: file.file_name().map_or_else(|| DATABASE.into(), PathBuf::from),
+        }
     }
 
     /// Creates the folder if it is missing. A new one is readable by this user only and ignored by
@@ -61,7 +72,7 @@ impl DataDir {
 
     /// Path of the SQLite database.
     pub fn database(&self) -> PathBuf {
-        self.path.join(DATABASE)
+        self.path.join(&self.database)
     }
 
     /// `path` as a person would write it in this working folder.

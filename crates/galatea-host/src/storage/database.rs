@@ -12,6 +12,15 @@ use crate::config::DATABASE_URL;
 /// Read connections of a command that runs beside the main process.
 const BESIDE: u32 = 1;
 
+/// A database that is lost with the process: nothing of it is on the disk.
+///
+/// # Errors
+/// Those of SQLite, such as no memory.
+pub async fn in_memory(redactor: &Redactor) -> Result<Database> {
+    let options = SqliteOptions { redactor: redactor.clone(), ..SqliteOptions::default() };
+    Database::in_memory_with(options).await
+}
+
 /// Opens the database and creates missing tables. Also returns whether it was created by this call.
 /// Rows in PostgreSQL are dated by the server's clock once `skew` is known. `redactor` masks secrets
 /// in stored errors.

@@ -6,7 +6,8 @@ use std::time::Duration;
 use super::{
     ACTION_CONFIRMATION, ACTION_CONFIRMATION_MINUTES, ANSWER_TTL_MINUTES, BUSY_POLICY,
     COLLECT_LIMIT, CONVERSATION_LENGTH, CONVERSATION_TOKENS, DELIVERY_WHEN_UNSURE,
-    EVALUATION_PAUSE_SECONDS, PROVIDERS_TOTAL_TIMEOUT_MS, TURN_TIMEOUT_SECONDS,
+    EVALUATION_PAUSE_SECONDS, INSTANCES_MAX, INSTANCES_MIN, INSTANCES_WAIT_MS,
+    PROVIDERS_TOTAL_TIMEOUT_MS, TOOL_STEPS, TURN_TIMEOUT_SECONDS,
 };
 
 /// Treatment of messages that arrive while an answer is being made.
@@ -55,11 +56,43 @@ impl ConversationTokens {
     }
 }
 
+/// Number of instances of an agent: each makes one turn at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InstanceLimits {
+    /// Instances while there is little to do.
+    pub min: u32,
+    /// Most instances.
+    pub max: u32,
+    /// Time that the oldest waiting turn waits before an instance is added.
+    pub wait: Duration,
+}
+
+impl InstanceLimits {
+    /// Reads the limits; none without `INSTANCES_MAX`.
+    fn from_settings(settings: &Settings) -> Result<Option<Self>> {
+        let number = |variable: &Variable| -> Result<Option<u32>> {
+            match settings.parse(variable, "a whole number")? {
+                Some(0) => Err(settings.invalid_setting(variable, "has to be more than 0")),
+                number => Ok(number),
+            }
+        };
+        let Some(max) = number(&INSTANCES_MAX)? else { return Ok(None) };
+        let min = number(&INSTANCES_MIN)?.unwrap_or(1);
+        if min > max {
+            return Err(settings.invalid_setting(&INSTANCES_MIN, "is more than INSTANCES_MAX"));
+        }
+        let wait = u64::from(number(&INSTANCES_WAIT_MS)?.unwrap_or(1_000));
+        Ok(Some(Self { min, max, wait: Duration::from_millis(wait) }))
+    }
+}
+
 /// Timing and sizes of turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Busy policy; none means by room type.
     pub busy: Option<BusyPolicy>,
+    /// Turns at once; none for any number.
+    pub instances: Option<InstanceLimits>,
     /// Messages one answer addresses at most.
     pub collect: usize,
     /// Earlier messages shown to the model.
@@ -72,6 +105,8 @@ pub struct Limits {
     pub evaluation_pause: Duration,
     /// Deadline of a turn.
     pub turn: Duration,
+    /// Rounds of tools in a turn, at least one.
+    pub tool_steps: usize,
     /// Age at which an answer expires.
     pub answer_ttl: Duration,
     /// Condition under which actions wait for a confirmation.
@@ -115,6 +150,7 @@ impl Limits {
         };
         Ok(Self {
             busy,
+            instances: InstanceLimits::from_settings(settings)?,
             collect: usize::try_from(number(&COLLECT_LIMIT)?.min(100)).unwrap_or(12),
             conversation: u32::try_from(number(&CONVERSATION_LENGTH)?.min(500)).unwrap_or(32),
             conversation_tokens: match settings.text(&CONVERSATION_TOKENS).as_deref().map(str::trim)
@@ -128,6 +164,7 @@ impl Limits {
                 settings.parse(&EVALUATION_PAUSE_SECONDS, "a whole number")?.unwrap_or(5),
             ),
             turn: Duration::from_secs(number(&TURN_TIMEOUT_SECONDS)?),
+            tool_steps: usize::try_from(number(&TOOL_STEPS)?.min(20)).unwrap_or(6),
             answer_ttl: Duration::from_secs(60 * number(&ANSWER_TTL_MINUTES)?),
             confirmation: match settings
                 .text(&ACTION_CONFIRMATION)
@@ -174,6 +211,7 @@ mod tests {
         for (name, value) in [
             ("BUSY_POLICY", "x"),
             ("COLLECT_LIMIT", "0"),
+            ("INSTANCES_MAX", "0"),
             ("DELIVERY_WHEN_UNSURE", "maybe"),
             ("ACTION_CONFIRMATION", "x"),
         ] {

@@ -1,5 +1,6 @@
 //! Takes stored messages to turns, in order per Room.
 
+mod instances;
 mod reconcile;
 mod state;
 mod submit;

@@ -15,7 +15,7 @@ use super::state::{IN_MEMORY, Inbox};
 use crate::{
     lanes::Lane,
     outbox::Route,
-    ownership::{Assignment, Poller, RoomPartition},
+    ownership::{Assignment, RoomPartition},
     turn::{Claimed, Waiting},
 };
 
@@ -25,8 +25,6 @@ const UNTOLD: Duration = Duration::from_secs(1);
 const PAGE: u32 = 10_000;
 /// Messages read by one poll; the oldest come first.
 const BATCH: u32 = 256;
-/// A process that is alone knows what it stored, and polls so many times less often.
-const ALONE: u32 = 10;
 /// Until a message that is in flight elsewhere in this process is released.
 const IN_FLIGHT: Duration = Duration::from_millis(20);
 const PAUSE: Duration = Duration::from_secs(1);
@@ -123,15 +121,13 @@ impl Inbox {
     }
 
     /// Claims messages that other processes store for this one to answer, as long as the agent
-    /// runs.
+    /// runs. The process says when there may be some (`orchestrator/idle.rs`).
     pub(crate) async fn watch(self: Arc<Self>) {
-        let mut poller = Poller::new(self.ownership.hints(), Hint::Inbox);
         loop {
             let shared = self.ownership.is_shared();
-            let pause = if shared { self.poll } else { self.poll * ALONE };
             tokio::select! {
                 () = self.stop.cancelled() => return,
-                () = poller.next(pause, shared) => {}
+                () = self.due.notified() => {}
                 () = self.ownership.shared_changed(shared) => {}
             }
             // The store reports its own failures; the next poll tries again.

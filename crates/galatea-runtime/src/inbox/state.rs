@@ -7,8 +7,10 @@ use std::{
     sync::{Arc, Weak},
     time::Duration,
 };
+use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use super::instances::Instances;
 use crate::{
     directory::Directory,
     in_flight::InFlight,
@@ -42,6 +44,10 @@ pub(crate) struct Inbox {
     /// Held while the inbox is polled: of two polls at once the one that read earlier could hand
     /// over its messages later, out of order.
     pub(super) polling: tokio::sync::Mutex<()>,
+    /// Notified when messages of an account that processes share wait in the store.
+    pub(crate) due: Notify,
+    /// Instances that make turns, where their number is limited.
+    pub(crate) instances: Arc<Instances>,
     /// Messages of other processes for which the platform shows that an answer is coming.
     pub(super) awaited: DashMap<MemoryId, InboxEntry>,
     pub(super) lanes: Lanes<RoomId, Claimed>,
@@ -102,6 +108,8 @@ impl Inbox {
                 in_flight: parts.in_flight,
                 claiming: Mutex::default(),
                 polling: tokio::sync::Mutex::default(),
+                due: Notify::new(),
+                instances: Arc::default(),
                 awaited: DashMap::new(),
                 lanes,
             }
@@ -111,6 +119,11 @@ impl Inbox {
     /// Messages in lanes and turns right now.
     pub(crate) fn in_flight(&self) -> usize {
         self.in_flight.len()
+    }
+
+    /// True if a platform shows that an answer comes which another process makes.
+    pub(crate) fn is_awaiting(&self) -> bool {
+        !self.awaited.is_empty()
     }
 
     /// Lanes with work right now.

@@ -55,8 +55,11 @@ async fn run(inbox: &Arc<Inbox>, lane: &Lane<RoomId, Claimed>, first: Claimed) {
     loop {
         // Once per turn: a change of the agent applies from the next one on.
         let engine = inbox.engine.current();
+        let instance = inbox.instances.enter(engine.limits.instances);
+        let Some(instance) = lease.run(instance).await else { return };
         let turn = Box::pin(engine.run_turn(lane, &mut taken));
         let outcome = AssertUnwindSafe(lease.run(turn)).catch_unwind().await;
+        drop(instance);
         // Lost to another process, which starts over.
         let Some(outcome) = outcome.transpose() else { return };
         let error = match outcome {

@@ -1,8 +1,9 @@
 //! Works on the rows of an account that this process connects. Its backlog goes first, deliveries
-//! before messages; then the store is polled for rows that this process did not write.
+//! before messages; then the account is polled whenever the process has seen rows of it
+//! (`orchestrator/idle.rs`), which may be of others.
 
-use galatea_core::{Clock, ConnectorInfo, Hint, Store};
-use std::{sync::Arc, time::Duration};
+use galatea_core::{Clock, ConnectorInfo, Store};
+use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::Intake;
@@ -10,12 +11,8 @@ use crate::{
     directory::Directory,
     inbox::Inbox,
     outbox::{Outbox, Route},
-    ownership::{LeaseGuard, Ownership, Poller},
+    ownership::{LeaseGuard, Ownership},
 };
-
-/// The inbox is hardly ever ahead of its lanes, so it is polled so many times less often than the
-/// outbox.
-const SELDOM: u64 = 10;
 
 impl Intake {
     /// Works on an account's rows until its lease ends.
@@ -31,7 +28,6 @@ impl Intake {
             ownership: Arc::clone(&self.ownership),
             inbox: Arc::clone(&self.inbox),
             outbox: Arc::clone(&self.outbox),
-            poll: self.poll,
             stop: self.stop.clone(),
         };
         let halt = self.halt.clone();
@@ -64,7 +60,6 @@ struct Attached {
     ownership: Arc<Ownership>,
     inbox: Arc<Inbox>,
     outbox: Arc<Outbox>,
-    poll: Duration,
     stop: CancellationToken,
 }
 
@@ -73,20 +68,20 @@ impl Attached {
         let Self { route, ownership, inbox, outbox, .. } = self;
         outbox.clear_backlog(route, lease).await;
         inbox.clear_backlog(route).await;
-        let mut poller = Poller::new(ownership.hints(), Hint::Outbox);
-        for turn in 1_u64.. {
+        loop {
             let shared = ownership.is_shared();
             tokio::select! {
                 () = self.stop.cancelled() => return,
-                () = poller.next(self.poll, shared) => {}
+                () = route.backlog.sends_due.notified() => {}
+                () = route.backlog.turns_due.notified() => {
+                    inbox.poll(route).await;
+                    continue;
+                }
                 () = ownership.shared_changed(shared) => {}
             }
             // The store reports its own failures; the next poll tries again.
             let _ = outbox.poll(route).await;
             inbox.report_unanswered(route).await;
-            if turn.is_multiple_of(SELDOM) && !ownership.is_leased(&route.info.source) {
-                inbox.poll(route).await;
-            }
         }
     }
 }

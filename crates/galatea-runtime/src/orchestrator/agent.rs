@@ -16,6 +16,7 @@ use crate::{
     outbox::Outbox,
     ownership::Ownership,
     profile::CurrentProfile,
+    tasks::TaskRunner,
     turn::{Failures, Windows},
 };
 
@@ -39,6 +40,8 @@ pub(super) struct Agent {
     pub(super) inbox: Arc<Inbox>,
     pub(super) outbox: Arc<Outbox>,
     pub(super) budget: Arc<Budget>,
+    /// Runs its tasks at their time.
+    pub(super) task_runner: Arc<TaskRunner>,
     /// How much its models take.
     pub(super) windows: Arc<Windows>,
     /// Its turns in a row without an answer.

@@ -10,6 +10,7 @@ use std::{
     sync::Arc,
     time::Duration,
 };
+use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
@@ -32,6 +33,8 @@ use crate::{
     ownership::Ownership,
     plugins::own_store::OwnStore,
     profile::{CurrentProfile, Profile},
+    tasks::TaskRunner,
+    tools,
     turn::{Background, Claims, Engine, EngineParts},
 };
 
@@ -56,7 +59,8 @@ impl Orchestrator {
         if self.lock().contains_key(&id) {
             return Err(twice(&name));
         }
-        let agent = Arc::new(assemble(&self.options, spec, self.global_slots()).await?);
+        let waker = self.tasks.waker();
+        let agent = Arc::new(assemble(&self.options, &waker, spec, self.global_slots()).await?);
         match self.lock().entry(id) {
             // Made by another call while this one was stored.
             MapEntry::Occupied(_) => Err(twice(&name)),
@@ -72,6 +76,7 @@ impl Orchestrator {
 /// Assembles an agent, and stores it. `added` are plugins that it was given while it ran before.
 pub(super) async fn assemble(
     options: &RuntimeOptions,
+    tasks: &Arc<Notify>,
     spec: AgentSpec,
     added: Vec<Slot>,
 ) -> Result<Agent> {
@@ -93,6 +98,7 @@ pub(super) async fn assemble(
         Arc::clone(clock),
         Arc::clone(&outbound),
     );
+    let agent_id = identity.id();
     let around = PluginSurroundings {
         own_store: Arc::new(OwnStore::new(Arc::clone(store), identity.id())),
         identity,
@@ -103,6 +109,7 @@ pub(super) async fn assemble(
         models: spec.models,
     };
     let plugins = AgentPlugins::load(around, slots, profile.get()).await?;
+    tools::announce(&**store, agent_id, &plugins.current().get().registry, clock.now()).await?;
     let in_flight = InFlight::default();
     let engine = Arc::new(Engine::new(EngineParts {
         current: plugins.current().clone(),
@@ -114,7 +121,9 @@ pub(super) async fn assemble(
         clock: Arc::clone(clock),
         events: shared.events.clone(),
         directory: Arc::clone(&shared.directory),
+        tasks: Arc::clone(tasks),
     }));
+    let task_runner = TaskRunner::new(Arc::clone(&engine));
     let windows = Arc::clone(plugins.windows());
     let failures = Arc::clone(&engine.state.failures);
     let inbox = shared.inbox(engine, &outbox, in_flight);
@@ -137,6 +146,7 @@ pub(super) async fn assemble(
         inbox,
         outbox,
         budget,
+        task_runner,
         windows,
         failures,
         outbound,
@@ -253,7 +263,6 @@ impl Shared {
             inbox: Arc::clone(inbox),
             outbox: Arc::clone(outbox),
             health: DashMap::new(),
-            poll: self.poll,
             tasks: self.tasks.clone(),
             stop: self.stop.clone(),
             halt: self.halt.clone(),

@@ -24,7 +24,6 @@ use crate::{
     agent_room,
     ownership::{Keeper, LeaseGuard, SharedAgent},
     profile::Profile,
-    retention,
 };
 
 /// How long evaluators and the last settlements may take after turns and sends have ended.
@@ -87,22 +86,12 @@ impl Orchestrator {
             agent.connections.spawn(Arc::clone(&agent.inbox).watch());
             agent.connections.spawn(Arc::clone(&agent.inbox).watch_edits());
         }
-        if self.options.cluster.is_none() || self.role().answers() {
-            agent.connections.spawn(retention::run(
-                Arc::clone(&self.options.store),
-                Arc::clone(&agent.clock),
-                id,
-                self.options.reconcile_every,
-                agent.stop.clone(),
-            ));
-        }
-        agent.connections.spawn(
-            Arc::clone(&agent.outbox)
-                .expire_unserved(self.options.reconcile_every, agent.stop.clone()),
-        );
         agent.plugins.follow_all();
         entry.state = Lifecycle::Running;
         supervise::announce(&entry.agent, |agent| Event::AgentStarted { agent });
+        drop(agents);
+        self.run_tasks();
+        self.look_for_work();
         Ok(())
     }
 
@@ -211,7 +200,7 @@ impl Orchestrator {
             return Err(another_id());
         }
         let name = spec.character.name.clone();
-        Ok((name, assemble(&self.options, spec, added).await?))
+        Ok((name, assemble(&self.options, &self.tasks.waker(), spec, added).await?))
     }
 
     /// Changes the character and the settings of an agent. Each turn reads them once: those that
@@ -304,6 +293,7 @@ impl Orchestrator {
     /// everything ended in time.
     pub async fn stop(&self, within: Duration) -> bool {
         self.closing.cancel();
+        self.tasks.stop();
         let ids: Vec<AgentId> = self.lock().keys().copied().collect();
         let ended =
             futures::future::join_all(ids.into_iter().map(|id| self.stop_agent(id, within))).await;

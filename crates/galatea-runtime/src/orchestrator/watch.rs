@@ -87,7 +87,33 @@ pub struct AgentInfo {
     pub failure: Option<String>,
 }
 
+/// Work of one agent right now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentWork {
+    /// Messages whose turns are under way or wait in memory.
+    pub turns: usize,
+    /// Instances that make turns; none where there is no limit (`INSTANCES_MAX`).
+    pub instances: Option<usize>,
+}
+
 impl Orchestrator {
+    /// What an agent has to do; nothing for an unknown id.
+    pub fn work(&self, id: AgentId) -> AgentWork {
+        let agents = self.lock();
+        let of = |entry: &Entry| AgentWork {
+            turns: entry.agent.inbox.in_flight(),
+            instances: entry
+                .agent
+                .profile
+                .get()
+                .limits
+                .instances
+                .map(|limits| entry.agent.inbox.instances.size(limits)),
+        };
+        agents.get(&id).map(of).unwrap_or_default()
+    }
+
     /// Every agent, with how far its start or stop has come.
     pub fn infos(&self) -> Vec<AgentInfo> {
         self.lock().iter().map(|(id, entry)| info(*id, entry)).collect()

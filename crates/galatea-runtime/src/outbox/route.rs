@@ -3,6 +3,7 @@
 use dashmap::DashMap;
 use galatea_core::{Account, Clock, ConnectorInfo, EventBus, SendHandler, Source};
 use std::sync::Arc;
+use tokio::sync::Notify;
 
 use super::stack::{Stack, Worlds};
 use crate::{
@@ -21,6 +22,10 @@ pub(crate) struct AccountBacklog {
     /// Held while the outbox is polled: of two polls at once the one that read earlier could hand
     /// over its rows later, out of order.
     pub(super) polling: tokio::sync::Mutex<()>,
+    /// Notified when the process has seen open deliveries of the account in the store.
+    pub(crate) sends_due: Notify,
+    /// The same for messages that wait.
+    pub(crate) turns_due: Notify,
 }
 
 /// Route to one account: its handler and the layers around it.

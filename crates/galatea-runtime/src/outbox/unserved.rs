@@ -2,11 +2,10 @@
 //! connected yet, so no lane reads them, and they are too old to send.
 
 use galatea_core::{
-    Event, Result, Timestamp,
+    Account, Event, Result, Source, Timestamp,
     store::{OutboxItem, OutboxState, Settlement},
 };
-use std::{sync::Arc, time::Duration};
-use tokio_util::sync::CancellationToken;
+use std::time::Duration;
 
 use super::state::Outbox;
 
@@ -15,19 +14,25 @@ use super::state::Outbox;
 const GRACE: Duration = Duration::from_secs(60);
 
 impl Outbox {
-    /// Ends such parts of this agent at this pace until the agent stops. Several processes may do the
-    /// same at once: the store ends a part once. Waits by the machine's clock; what is too old follows
-    /// the agent's clock.
-    pub(crate) async fn expire_unserved(self: Arc<Self>, every: Duration, stop: CancellationToken) {
-        let work = async {
-            loop {
-                tokio::time::sleep(every).await;
-                if let Err(error) = self.expire_once().await {
-                    tracing::warn!(error = %error.report(), "failed to look for parts of accounts that have no connector; retrying");
-                }
-            }
-        };
-        stop.run_until_cancelled(work).await;
+    /// The time before which a part without a connector is too old: what is too old follows the
+    /// agent's clock, and a clock that was set forward makes no part older.
+    pub(crate) fn too_old(&self) -> Timestamp {
+        let back = GRACE.saturating_add(self.clock.ahead()).as_millis();
+        let back = i64::try_from(back).unwrap_or(i64::MAX);
+        Timestamp(self.clock.now().0.saturating_sub(back))
+    }
+
+    /// True if this process has the login of an account.
+    pub(crate) fn serves(&self, source: &Source, account: &Account) -> bool {
+        self.routes.any(source, account).is_some_and(|route| route.has_login)
+    }
+
+    /// Ends such parts of this agent. Several processes may do the same at once: the store ends a part
+    /// once. Called when the process has seen one.
+    pub(crate) async fn expire_unserved(&self) {
+        if let Err(error) = self.expire_once().await {
+            tracing::warn!(error = %error.report(), "failed to look for parts of accounts that have no connector; retrying");
+        }
     }
 
     async fn expire_once(&self) -> Result<()> {
@@ -38,11 +43,7 @@ impl Outbox {
             .filter(|route| route.has_login)
             .map(|route| (route.info.source.clone(), route.info.account.clone()))
             .collect();
-        // A clock that was set forward makes no part older.
-        let back = GRACE.saturating_add(self.clock.ahead()).as_millis();
-        let back = i64::try_from(back).unwrap_or(i64::MAX);
-        let end = Timestamp(self.clock.now().0.saturating_sub(back));
-        for item in self.store.overdue(self.identity.id(), &served, end).await? {
+        for item in self.store.overdue(self.identity.id(), &served, self.too_old()).await? {
             self.expire(item).await;
         }
         Ok(())

@@ -55,15 +55,18 @@ impl KnownAccounts {
             self.left -= 1;
             return Ok(());
         }
+        // One statement for all agents. The value has no end, so the time does not matter.
+        let ids: Vec<AgentId> = agents.iter().map(|agent| agent.id()).collect();
+        let mut stored: BTreeMap<AgentId, Value> =
+            store.cached_of(&ids, KEY, Timestamp(0)).await?.into_iter().collect();
         for agent in agents {
-            self.read(store, agent).await?;
+            self.read(agent, stored.remove(&agent.id()).unwrap_or_default());
         }
         self.left = EVERY;
         Ok(())
     }
 
-    async fn read(&mut self, store: &dyn Store, agent: &Arc<dyn SharedAgent>) -> Result<()> {
-        let stored = stored(store, agent.id()).await?.unwrap_or_default();
+    fn read(&mut self, agent: &Arc<dyn SharedAgent>, stored: Value) {
         if self.read.get(&agent.id()) != Some(&stored) {
             let accounts = stored.as_object().into_iter().flat_map(Map::values);
             // An entry that this version cannot read belongs to a later one.
@@ -71,7 +74,6 @@ impl KnownAccounts {
             agent.learn(known.collect());
             self.read.insert(agent.id(), stored);
         }
-        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 
 use galatea_core::{
     ActionDocs, AnyAction, Evaluator, EvaluatorUse, FileReader, Middleware, Plugin, Provider,
-    ProviderUse,
+    ProviderUse, TaskWorker, rights::ToolIdentity,
 };
 use std::sync::Arc;
 
@@ -20,6 +20,8 @@ pub(crate) struct Registry {
     pub(crate) evaluators: Vec<(EvaluatorUse, Extension<dyn Evaluator>)>,
     /// Middleware in order of loading.
     pub(crate) middleware: Vec<Extension<dyn Middleware>>,
+    /// Code that runs tasks; the first of a name runs them.
+    pub(crate) tasks: Vec<Extension<dyn TaskWorker>>,
     /// Reads documents that people send.
     pub(crate) file_reader: Option<Arc<dyn FileReader>>,
 }
@@ -60,9 +62,20 @@ impl Registry {
         self.evaluators.extend(evaluators.map(|e| (e.when(), Extension::new(Arc::clone(e), unit))));
         self.middleware
             .extend(plugin.middleware.iter().map(|m| Extension::new(Arc::clone(m), unit)));
+        self.tasks.extend(plugin.tasks.iter().map(|t| Extension::new(Arc::clone(t), unit)));
         if self.file_reader.is_none() {
             self.file_reader.clone_from(&plugin.file_reader);
         }
+    }
+
+    /// Every tool that grants can name, with the name that the model calls.
+    pub(crate) fn tools(&self) -> impl Iterator<Item = (ToolIdentity, &Arc<ActionDocs>)> {
+        self.actions.iter().map(|(docs, action)| (action.identity(&docs.name), docs))
+    }
+
+    /// The code that runs tasks of a name.
+    pub(crate) fn task_worker(&self, name: &str) -> Option<&Extension<dyn TaskWorker>> {
+        self.tasks.iter().find(|worker| worker.name() == name)
     }
 
     /// Providers that take part in every turn.

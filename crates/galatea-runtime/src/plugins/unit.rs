@@ -1,7 +1,7 @@
 //! A plugin in use: its name, the parts of the agent that its code may use, and whether anything
 //! still uses it.
 
-use galatea_core::{PluginContext, Turn};
+use galatea_core::{AnyAction, PluginContext, Turn, rights::ToolIdentity, store::PluginCache};
 use std::{ops::Deref, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
@@ -58,10 +58,27 @@ impl<T: ?Sized> Extension<T> {
         self.unit.name()
     }
 
+    /// The small values of this plugin.
+    pub(crate) fn cache(&self) -> &PluginCache {
+        &self.unit.context.cache
+    }
+
     /// A turn as the code of this plugin sees it.
     pub(crate) fn turn<'a>(&'a self, turn: &Turn<'a>) -> Turn<'a> {
         let context = &self.unit.context;
         Turn { agent: &context.agent, cache: &context.cache, events: &context.events, ..*turn }
+    }
+}
+
+impl Extension<dyn AnyAction> {
+    /// The action as grants name it; `name` is that of its docs.
+    pub(crate) fn identity_of(&self, name: &str, params: &serde_json::Value) -> ToolIdentity {
+        self.code.tool_of(params).unwrap_or_else(|| self.identity(name))
+    }
+
+    /// The action as grants name it; `name` is that of its docs.
+    pub(crate) fn identity(&self, name: &str) -> ToolIdentity {
+        self.code.tool().unwrap_or_else(|| ToolIdentity::new(self.plugin(), name))
     }
 }
 

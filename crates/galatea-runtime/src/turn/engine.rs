@@ -2,11 +2,13 @@
 
 use arc_swap::ArcSwap;
 use galatea_core::{
-    AgentView, Clock, EventBus, EventHandle, MemoryId, Models, Outbound, Services, Store,
+    AgentView, Clock, EventBus, EventHandle, MemoryId, Models, Outbound, Result, Services, Store,
+    rights::{Grant, Scope},
     store::{InboxItem, PluginCache, PluginStore},
 };
 use rand::RngExt;
 use std::{sync::Arc, time::Duration};
+use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::message::{Claimed, Waiting};
@@ -14,6 +16,7 @@ use crate::{
     budget::Budget,
     config::{Limits, Policies},
     directory::Directory,
+    grants::KnownGrants,
     in_flight::InFlight,
     outbox::Outbox,
     ownership::Ownership,
@@ -74,6 +77,8 @@ pub(crate) struct Engine {
     pub(crate) claims: Arc<Claims>,
     /// Runner of work that outlives a turn.
     pub(crate) background: Arc<Background>,
+    /// Wakes the search for due tasks.
+    tasks: Arc<Notify>,
     /// Knowledge about Rooms; empty at first.
     pub(crate) state: Arc<EngineState>,
 }
@@ -89,6 +94,7 @@ pub(crate) struct EngineParts {
     pub(crate) outbox: Arc<Outbox>,
     pub(crate) claims: Claims,
     pub(crate) background: Background,
+    pub(crate) tasks: Arc<Notify>,
 }
 
 /// Profile, models and plugins, with which answers are made. A change of any of them makes another
@@ -238,7 +244,7 @@ impl Background {
     }
 
     /// Runs work that is dropped where it is when the agent halts.
-    pub(super) fn until_halt(&self, work: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn until_halt(&self, work: impl Future<Output = ()> + Send + 'static) {
         let halt = self.halt.clone();
         self.tasks.spawn(async move {
             halt.run_until_cancelled(work).await;
@@ -266,6 +272,7 @@ impl Engine {
             outbox: parts.outbox,
             claims: Arc::new(parts.claims),
             background: Arc::new(parts.background),
+            tasks: parts.tasks,
             state: Arc::new(EngineState::new()),
         }
     }
@@ -293,6 +300,23 @@ impl Engine {
         }
     }
 
+    /// Grants of the agent's tools. They are read at most every two seconds, and twice a minute where
+    /// no tool needs one.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(crate) async fn grants(&self) -> Result<Arc<[Grant]>> {
+        let mut actions = self.thinking.registry.actions.iter();
+        let wanted = actions.any(|(_, action)| action.scope() == Scope::Outside);
+        let agent = self.view.identity.id();
+        self.state.grants.read(&*self.store, agent, self.clock.now(), wanted).await
+    }
+
+    /// Wakes the search for due tasks: one was stored.
+    pub(crate) fn wake_tasks(&self) {
+        self.tasks.notify_one();
+    }
+
     /// Waits until a message with several unfinished turns may have its next one. The process pauses
     /// once for a message, not again when it retries the turn. A stop ends the pause, and the turn runs
     /// in the time that the stop leaves.
@@ -318,6 +342,8 @@ pub(crate) struct EngineState {
     pub(super) people: RoomPeopleCache,
     /// Answers to bots in a row.
     pub(super) hops: Hops,
+    /// Who may use which tool.
+    pub(crate) grants: KnownGrants,
     /// Messages that are being answered, for edits of them.
     pub(crate) edits: Edits,
     /// Time at which each group was last shown the answer to a command of everybody's.
@@ -336,6 +362,7 @@ impl EngineState {
             beginnings: Beginnings::new(),
             people: RoomPeopleCache::new(),
             hops: Hops::default(),
+            grants: KnownGrants::default(),
             edits: Edits::default(),
             shown: ShownCommands::default(),
             failures: Arc::default(),

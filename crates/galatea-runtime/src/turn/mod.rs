@@ -17,6 +17,7 @@ mod run;
 mod see;
 mod spelling;
 mod state;
+mod steps;
 mod think;
 mod typing;
 

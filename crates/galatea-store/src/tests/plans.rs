@@ -24,11 +24,32 @@ use crate::{Database, PostgresOptions};
 
 /// Statements that read tables whole, in both databases.
 const WHOLE: &[(&str, &[&str])] = &[
+    // Clearing an agent is rare, and no limit of time ends it.
+    ("agent::SOME_DOOMED", &["memories"]),
+    ("agent::LEFT", &["memories"]),
+    ("agent::PARTICIPANTS", &["participants", "worlds", "rooms"]),
+    ("agent::STEPS", &["inbox", "step"]),
+    ("agent::ROOMS", &["worlds", "rooms"]),
+    ("agent::OUTBOX", &["outbox"]),
+    ("agent::INBOX", &["inbox"]),
+    ("agent::WORLDS", &["worlds"]),
+    ("agent::ENTITIES", &["entities"]),
+    ("agent::RELATIONSHIPS", &["relationships"]),
+    ("agent::LINKS", &["identity_links"]),
+    ("agent::TASKS", &["tasks"]),
+    ("agent::CACHE", &["cache"]),
+    ("agent::BLOCKS", &["blocks"]),
+    ("agent::CONNECTOR_STATE", &["connector_state"]),
+    ("agent::CURSORS", &["cursors"]),
+    ("agent::USAGE", &["usage"]),
+    // Worlds are few, and this is asked once an hour.
+    ("agent::WITH_RETENTION", &["worlds"]),
     // Counts, and lists that an operator asks for.
     ("agent::AGENTS", &["agents"]),
     ("audit::AUDIT", &["inbox", "outbox"]),
     ("audit::MISSING", &["connector_state"]),
     ("count", &["memories"]),
+    ("house::USERS", &["users"]),
     ("inbox::UNEXPLAINED", &["inbox"]),
     ("outbox::SELECTED", &["outbox"]),
     ("outbox::SENT_AS", &["outbox"]),
@@ -39,7 +60,10 @@ const WHOLE: &[(&str, &[&str])] = &[
     ("operator's search", &["embeddings", "memories"]),
     // Tasks are few, and a person or a Room seldom goes.
     ("forget::TASKS", &["tasks"]),
-    ("room::MOVE", &["tasks"]),
+    ("forget::GRANTS", &["grants"]),
+    ("room::MOVE", &["tasks", "grants"]),
+    // Once at the start of a process.
+    ("task::RELEASE", &["tasks"]),
 ];
 
 /// The same in SQLite.
@@ -54,6 +78,7 @@ const WHOLE_IN_SQLITE: &[(&str, &[&str])] = &[
     ("forget::MEMORIES", &["inbox"]),
     ("room::MOVE", &["inbox", "outbox"]),
     // Lists of all that an agent has of something.
+    ("grant::GRANTS", &["grants"]),
     ("link::LINKS", &["identity_links"]),
     ("task::TASKS", &["tasks"]),
     ("usage::BLOCKS", &["blocks"]),

@@ -20,6 +20,20 @@ async fn unfinished_ids(store: &Arc<dyn Store>, scene: Scene, limit: u32) -> Vec
         .collect()
 }
 
+/// Accounts with messages that wait, of all agents, each once.
+pub async fn accounts_with_waiting_messages_are_told(store: Arc<dyn Store>) {
+    assert_eq!(store.waiting_accounts().await.unwrap(), []);
+    let scene = Scene::new();
+    let messages = [scene.message("one", 1), scene.message("two", 2)];
+    store.ingest(Scene::batch(&messages)).await.unwrap();
+    let told = (scene.agent, SOURCE, account());
+    assert_eq!(store.waiting_accounts().await.unwrap(), [told.clone()]);
+    store.finish_turn(scene.turn(&[&messages[0]])).await.unwrap();
+    assert_eq!(store.waiting_accounts().await.unwrap(), [told]);
+    store.finish_turn(scene.turn(&[&messages[1]])).await.unwrap();
+    assert_eq!(store.waiting_accounts().await.unwrap(), []);
+}
+
 /// Storing a message again changes nothing.
 pub async fn a_message_is_stored_once(store: Arc<dyn Store>) {
     let scene = Scene::new();

@@ -2,7 +2,7 @@
 
 use galatea_core::{
     Account, DeliveryId, MemoryKind, ParticipantState, RemoteId, RoomId, Store, Timestamp, TurnId,
-    store::{MemoryQuery, NewDelivery, OutboxState, RoomChange, Settlement},
+    store::{MemoryQuery, NewDelivery, OpenAccount, OutboxState, RoomChange, Settlement},
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -67,6 +67,37 @@ pub async fn overdue_parts_of_other_accounts_are_found(store: Arc<dyn Store>) {
     assert_eq!(ids, [old.delivery.id]);
     assert_eq!(found(Scene::new().agent).await, []);
     assert_eq!(store.overdue(scene.agent, &[], Timestamp(20)).await.unwrap().len(), 2);
+}
+
+/// Accounts with open parts, of all agents, each once and with the first end.
+pub async fn accounts_with_open_parts_are_told(store: Arc<dyn Store>) {
+    assert_eq!(store.open_accounts().await.unwrap(), []);
+    let (scene, other) = (Scene::new(), Scene::new());
+    let part = |scene: Scene, expires: Option<i64>| NewDelivery {
+        expires: expires.map(Timestamp),
+        ..scene.delivery(TurnId::fresh(), 0)
+    };
+    let rows =
+        vec![part(scene, Some(30)), part(scene, Some(20)), part(scene, None), part(other, None)];
+    store.enqueue(rows.clone(), Vec::new()).await.unwrap();
+    let open = |agent, ends: Option<i64>| OpenAccount {
+        agent,
+        source: SOURCE,
+        account: account(),
+        ends: ends.map(Timestamp),
+    };
+    let told = async || {
+        let mut told = store.open_accounts().await.unwrap();
+        told.sort_by_key(|open| open.ends);
+        told
+    };
+    assert_eq!(told().await, [open(other.agent, None), open(scene.agent, Some(20))]);
+    for state in [OutboxState::Sending, OutboxState::Sent] {
+        let ids = [&rows[1], &rows[3]];
+        let settled = ids.iter().map(|row| settlement(row.delivery.id, state)).collect();
+        store.settle(settled).await.unwrap();
+    }
+    assert_eq!(told().await, [open(scene.agent, Some(30))], "what has ended is not open");
 }
 
 /// A delivery goes pending → sending → pending → sent; a final state never changes.

@@ -3,7 +3,7 @@
 use galatea_core::{
     AgentId, Character, EntityId, ErrorKind, IdentityLink, Relationship, RelationshipId, Store,
     Task, TaskId, Timestamp,
-    store::{MOST_LINKED, RequestedChange, TurnRecord},
+    store::{MOST_LINKED, MemoryQuery, RequestedChange, TurnRecord},
 };
 use serde_json::{Value, json};
 use std::{collections::BTreeSet, sync::Arc};
@@ -25,6 +25,72 @@ pub async fn agents_are_saved_without_secrets(store: Arc<dyn Store>) {
     assert_eq!(store.agents().await.unwrap(), [(a, "Ann".to_owned()), (b, "Bob".to_owned())]);
 }
 
+/// Everything that an agent remembers goes, and nothing of another one; what it spent stays until it is
+/// erased as a whole.
+pub async fn an_agent_is_cleared_and_erased(store: Arc<dyn Store>) {
+    let (scene, other) = (Scene::new(), Scene::new());
+    for scene in [scene, other] {
+        let character = Character { name: "Ann".to_owned(), ..Character::default() };
+        store.save_agent(scene.agent, &character).await.unwrap();
+        store.connect(scene.connections()).await.unwrap();
+        let messages: Vec<_> = (0..20).map(|n| scene.message(&format!("m {n}"), n)).collect();
+        store.ingest(Scene::batch(&messages)).await.unwrap();
+        store.finish_turn(scene.turn(&messages.iter().collect::<Vec<_>>())).await.unwrap();
+        store.save_task(&task(scene.agent, "late", 300, &[])).await.unwrap();
+        store.cache(scene.agent, "key", &json!(1), None).await.unwrap();
+    }
+    let count = async |scene: Scene| {
+        let memories = store.memories(&MemoryQuery::new(scene.agent, 100)).await.unwrap();
+        let tasks = store.tasks(scene.agent, &[]).await.unwrap();
+        let cached = store.cached(scene.agent, "key", Timestamp(0)).await.unwrap();
+        let worlds = store.worlds(scene.agent).await.unwrap();
+        (memories.len(), tasks.len(), cached.is_some(), worlds.len())
+    };
+    let before = count(other).await;
+    assert!(before.0 > 20 && before == count(scene).await, "{before:?}");
+    let spent = async |scene: Scene| {
+        store.open_accounts().await.unwrap().iter().any(|open| open.agent == scene.agent)
+    };
+    assert!(spent(scene).await);
+    assert!(store.clear_agent(scene.agent, false).await.unwrap() > 20);
+    assert_eq!(count(scene).await, (0, 0, false, 0));
+    assert!(!spent(scene).await, "nothing of it is sent any more");
+    assert_eq!(store.agents().await.unwrap().len(), 2);
+    // The same conversation can begin again.
+    store.connect(scene.connections()).await.unwrap();
+    store.ingest(Scene::batch(&[scene.message("again", 1)])).await.unwrap();
+    assert_eq!(store.clear_agent(scene.agent, true).await.unwrap(), 1);
+    assert_eq!(store.agents().await.unwrap(), [(other.agent, "Ann".to_owned())]);
+    assert_eq!(count(other).await, before);
+    assert!(spent(other).await);
+}
+
+/// One question for the values of several agents.
+pub async fn values_of_several_agents_are_read_at_once(store: Arc<dyn Store>) {
+    let agents = [AgentId::fresh(), AgentId::fresh(), AgentId::fresh()];
+    store.cache(agents[0], "key", &json!("a"), None).await.unwrap();
+    store.cache(agents[0], "other", &json!("x"), None).await.unwrap();
+    store.cache(agents[1], "key", &json!("b"), Some(Timestamp(10))).await.unwrap();
+    let read = async |now: i64| -> BTreeSet<(AgentId, String)> {
+        let found = store.cached_of(&agents[..2], "key", Timestamp(now)).await.unwrap();
+        found.into_iter().map(|(id, value)| (id, value.to_string())).collect()
+    };
+    assert_eq!(read(10).await, BTreeSet::from([(agents[0], "\"a\"".to_owned())]));
+    assert_eq!(read(9).await.len(), 2);
+    assert_eq!(store.cached_of(&agents[2..], "key", Timestamp(0)).await.unwrap(), []);
+}
+
+/// Agents with a World that keeps its messages for some days only.
+pub async fn agents_with_retention_are_told(store: Arc<dyn Store>) {
+    let (scene, other) = (Scene::new(), Scene::new());
+    for (scene, settings) in [(scene, json!({"retention_days": "30"})), (other, json!({}))] {
+        let mut connections = scene.connections();
+        connections.worlds[0].metadata = object(json!({"settings": settings}));
+        store.connect(connections).await.unwrap();
+    }
+    assert_eq!(store.agents_with_retention().await.unwrap(), [scene.agent]);
+}
+
 fn task(agent: AgentId, name: &str, due: i64, tags: &[&str]) -> Task {
     let scene = Scene::new();
     Task {
@@ -38,6 +104,7 @@ fn task(agent: AgentId, name: &str, due: i64, tags: &[&str]) -> Task {
         tags: tags.iter().map(|t| (*t).to_owned()).collect(),
         metadata: object(json!({"updateInterval": 5})),
         due: Timestamp(due),
+        run: None,
     }
 }
 

@@ -6,6 +6,7 @@ mod characters;
 mod configuration;
 mod examined;
 mod machine;
+mod remembered;
 mod repair;
 mod servers;
 mod services;
@@ -93,6 +94,7 @@ impl Doctor {
         let (personas, of_characters) = characters::check(&examined, &self.characters.characters);
         found.extend(of_characters);
         found.extend(storage::check(&examined).await);
+        found.extend(remembered::check(&examined, &personas).await);
         found.extend(answers::check(&examined, &personas));
         found.extend(servers::check(&examined, &personas));
         let models =

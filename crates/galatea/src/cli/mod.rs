@@ -12,8 +12,10 @@ mod connector;
 mod doctor;
 mod explain;
 pub(crate) mod flags;
+mod grant;
 mod init;
 mod knowledge;
+mod login;
 mod man;
 mod mcp;
 pub(crate) mod memory;
@@ -25,6 +27,7 @@ mod reference;
 mod repairs;
 mod start;
 mod status;
+mod task;
 mod usage;
 mod utc;
 
@@ -80,6 +83,7 @@ pub(crate) enum Command {
     #[command(before_help = "Examples:\n  galatea audit\n  galatea audit --json")]
     Audit(audit::Audit),
     Outbox(outbox::Outbox),
+    Task(task::Tasks),
     Cluster(cluster::Cluster),
     Character(character::Character),
     #[command(
@@ -93,8 +97,11 @@ pub(crate) enum Command {
     Models(models::Models),
     Pairing(pairing::Pairing),
     Block(block::Block),
+    Grant(grant::GrantCommand),
     Usage(usage::Usage),
     Memory(memory::Memory),
+    #[command(before_help = "Examples:\n  galatea login")]
+    Login(login::Login),
     Completions(completions::Completions),
     Man(man::Man),
     #[command(hide = true)]
@@ -115,6 +122,7 @@ pub(crate) async fn run(cli: Cli, context: &Context) -> Result<ExitCode> {
         Command::Explain(explain) => explain.run(context).await,
         Command::Audit(audit) => audit.run(context).await,
         Command::Outbox(outbox) => outbox.run(context).await,
+        Command::Task(tasks) => tasks.run(context).await,
         Command::Cluster(cluster) => cluster.run(context).await,
         Command::Character(character) => character.run(context),
         Command::Connector(connector) => connector.run(context).await,
@@ -125,8 +133,10 @@ pub(crate) async fn run(cli: Cli, context: &Context) -> Result<ExitCode> {
         Command::Models(models) => models.run(context).await,
         Command::Pairing(pairing) => pairing.run(context).await,
         Command::Block(block) => block.run(context).await,
+        Command::Grant(grant) => grant.run(context).await,
         Command::Usage(usage) => usage.run(context).await,
         Command::Memory(memory) => memory.run(context).await,
+        Command::Login(login) => login.run(context).await,
         Command::Completions(completions) => Ok(completions.run(command(), context)),
         Command::Man(man) => man.run(command(), context),
         Command::Reference(reference) => Ok(reference.run(command(), context)),

@@ -217,7 +217,7 @@ fn duration(seconds: u64) -> String {
     }
 }
 
-fn not_running(data_dir: &DataDir) -> Error {
+pub(super) fn not_running(data_dir: &DataDir) -> Error {
     Error::new(ErrorKind::Unavailable, "no galatea is running with this data folder")
         .with_code("GAL-STATUS-OFF")
         .with("where", data_dir.path().display())

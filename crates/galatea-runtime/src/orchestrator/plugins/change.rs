@@ -11,7 +11,10 @@ use super::{
     follow::follow,
     slot::{Loaded, Slot, with_needed},
 };
-use crate::profile::{CurrentProfile, Profile};
+use crate::{
+    profile::{CurrentProfile, Profile},
+    tools,
+};
 
 /// A change that turns see already, and whose plugins are not settled yet.
 pub(in crate::orchestrator) struct Swapped<'a> {
@@ -46,6 +49,7 @@ impl AgentPlugins {
         let (registry, services) = prepare(&self.around, &mut next, &profile).await?;
         current.replace(Arc::clone(&profile));
         self.replace(profile, registry, services);
+        self.announce_tools().await;
         let gone = before.iter().filter(|slot| is_gone(slot, &next)).cloned();
         let left: Vec<_> = gone.map(|slot| (slot, CancellationToken::new())).collect();
         let fresh = next.iter().filter(|slot| is_gone(slot, &before)).cloned().collect();
@@ -57,6 +61,15 @@ impl AgentPlugins {
         }
         self.slots.store(Arc::new(next));
         Ok(Some(Swapped { left, fresh, _alone: alone }))
+    }
+
+    /// Stores the tools of now, by which commands that run beside this process check rules.
+    async fn announce_tools(&self) {
+        let (agent, now) = (self.around.identity.id(), self.around.clock.now());
+        let registry = Arc::clone(&self.current.get().registry);
+        if let Err(error) = tools::announce(&*self.around.store, agent, &registry, now).await {
+            tracing::warn!(agent = %agent, error = %error.report(), "failed to store the list of tools; commands beside this process know those of before");
+        }
     }
 
     /// Starts the handlers of plugins that came, and closes those that left, after their last turn.

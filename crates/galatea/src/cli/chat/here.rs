@@ -12,7 +12,7 @@ use crate::{
 use galatea_host::{
     agents::{
         Platforms,
-        boot::{self, BootOptions, Booted},
+        boot::{self, BootOptions, Booted, Place},
     },
     characters::personas,
     config::Configuration,
@@ -52,6 +52,7 @@ pub(crate) async fn start(
         redactor: &context.output.redactor,
         version: version::FULL,
         parser: &executable::path(),
+        place: Place::default(),
     };
     let booted = boot::boot(options, personas).await?;
     let mut events = booted.orchestrator.events().subscribe();

@@ -1,0 +1,124 @@
+//! Messages from this program to an agent, and what comes back.
+
+use galatea_core::{MemoryId, TurnId};
+use std::fmt;
+
+/// A person who talks to an agent through this program. The program vouches for who they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Person {
+    /// Id of the person in this program, such as `alice`.
+    pub(crate) id: String,
+    /// Name that the agent knows them by; the id if none was given.
+    pub(crate) name: String,
+    /// Whether the person owns the agent.
+    pub(crate) owner: bool,
+}
+
+impl Person {
+    /// A person without rights over the agent. The id is stable: the agent recognises the person by
+    /// it.
+    pub fn new(id: impl Into<String>) -> Self {
+        let id = id.into();
+        Self { name: id.clone(), id, owner: false }
+    }
+
+    /// An owner of the agent, who may change its settings and confirm its actions.
+    pub fn owner(id: impl Into<String>) -> Self {
+        Self { owner: true, ..Self::new(id) }
+    }
+
+    /// The name that the agent knows the person by.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+}
+
+impl From<&str> for Person {
+    fn from(id: &str) -> Self {
+        Self::new(id)
+    }
+}
+
+impl From<String> for Person {
+    fn from(id: String) -> Self {
+        Self::new(id)
+    }
+}
+
+/// A message to an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    pub(crate) person: Person,
+    pub(crate) text: String,
+    pub(crate) room: Option<String>,
+    pub(crate) id: Option<String>,
+}
+
+impl Message {
+    /// A message of a person, in their private conversation with the agent.
+    pub fn new(person: impl Into<Person>, text: impl Into<String>) -> Self {
+        Self { person: person.into(), text: text.into(), room: None, id: None }
+    }
+
+    /// The message is said in a room that several people share, by its name in this program. It is
+    /// addressed to the agent.
+    #[must_use]
+    pub fn in_room(mut self, room: impl Into<String>) -> Self {
+        self.room = Some(room.into());
+        self
+    }
+
+    /// Id of the message in this program. A message with a known id is not answered again: the
+    /// caller gets the answer that it got before.
+    #[must_use]
+    pub fn with_id(mut self, id: impl Into<String>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+}
+
+/// The answer of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Answer {
+    /// The whole answer: its parts, separated by line breaks.
+    pub text: String,
+    /// Messages of the answer, in order.
+    pub parts: Vec<String>,
+    /// The turn that answered; `galatea explain` shows it.
+    pub turn: TurnId,
+    /// Id under which the question is stored.
+    pub question: MemoryId,
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// A step on the way to an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Piece {
+    /// The agent began to think about the message.
+    Thinking,
+    /// The agent began to use a tool.
+    ToolStarted {
+        /// Name of the action.
+        name: String,
+    },
+    /// The agent has used a tool.
+    ToolEnded {
+        /// Name of the action.
+        name: String,
+        /// Whether it did what it was called for.
+        success: bool,
+    },
+    /// A message of the answer.
+    Text(String),
+    /// Nothing follows. The answer is stored.
+    End(Answer),
+}

@@ -1,0 +1,10 @@
+//! The library as a program uses it: agents in this process, with scripted models.
+
+mod agents;
+mod asking;
+mod health;
+mod many;
+mod meeting;
+mod model;
+mod pools;
+mod serverless;
