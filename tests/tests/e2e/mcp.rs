@@ -216,7 +216,10 @@ async fn a_tool_is_used_from_telegram() {
     // The server is connected in the background.
     until_offered(&stage, &chat).await;
     stage.ann.says(&chat, "what is the weather in Ulm?").send();
-    stage.wait_text(&chat, "In Ulm it is sunny, 21 degrees.").await;
+    let answered = |_: &galatea_testkit::telegram::Handle| {
+        stage.texts(&chat).into_iter().find(|text| text == "In Ulm it is sunny, 21 degrees.")
+    };
+    stage.telegram.wait_for("the answer", answered).await;
     assert_eq!(town.calls.load(Ordering::SeqCst), 2, "by hand, and by the agent");
     let status = run(program(), &["status"]).await;
     assert!(status.contains("town") && status.contains("1 tool"), "{status}");
@@ -245,7 +248,10 @@ async fn a_tool_is_used_from_discord() {
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
     stage.ann.says(&chat, "what is the weather in Ulm?").send();
-    stage.wait_text(&chat, "In Ulm it is sunny, 21 degrees.").await;
+    let answered = |_: &galatea_testkit::discord::Handle| {
+        stage.texts(&chat).into_iter().find(|text| text == "In Ulm it is sunny, 21 degrees.")
+    };
+    stage.discord.wait_for("the answer", answered).await;
     assert_eq!(town.calls.load(Ordering::SeqCst), 1);
 }
 
