@@ -220,6 +220,14 @@ async fn a_tool_is_used_from_telegram() {
         stage.texts(&chat).into_iter().find(|text| text == "In Ulm it is sunny, 21 degrees.")
     };
     stage.telegram.wait_for("the answer", answered).await;
+    // The picture is a file of the answer, and its bytes are in no prompt.
+    let picture = |t: &galatea_testkit::telegram::Handle| {
+        t.shown(chat.id).into_iter().find_map(|message| message.file)
+    };
+    let (kind, ..) = stage.telegram.wait_for("the picture", picture).await;
+    assert_eq!(kind, "photo");
+    let prompts = stage.model.requests();
+    assert!(prompts.iter().all(|request| !request.body.to_string().contains("iVBOR")));
     assert_eq!(town.calls.load(Ordering::SeqCst), 2, "by hand, and by the agent");
     let status = run(program(), &["status"]).await;
     assert!(status.contains("town") && status.contains("1 tool"), "{status}");
