@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     ActionDocs, ActionResult, AnyAction, Fragment, Provider, ProviderUse, Result, Turn,
-    rights::Scope,
+    rights::{Scope, ToolIdentity},
 };
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
@@ -113,6 +113,11 @@ impl AnyAction for CallTool {
     fn time(&self) -> Duration {
         LONGEST_CALL
     }
+    fn tool_of(&self, params: &Value) -> Option<ToolIdentity> {
+        // The rights are those of the tool that is called.
+        let name = params.get("tool").and_then(Value::as_str)?;
+        self.menu.known().named(name).map(|entry| action::identity(&entry.server, &entry.tool))
+    }
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool> {
         Ok(!self.menu.known().entries.is_empty() && !self.menu.fits(turn))
     }
@@ -203,6 +208,11 @@ impl AnyAction for ReadAction {
     }
     fn time(&self) -> Duration {
         LONGEST_CALL
+    }
+    fn tool(&self) -> Option<ToolIdentity> {
+        let name = if self.kind == Kind::Resource { "resource" } else { "prompt" };
+        let config = self.server.config();
+        Some(ToolIdentity::new(&config.name, name).pinned(config.identity()))
     }
     async fn validate(&self, _: &Turn<'_>) -> Result<bool> {
         Ok(self.server.is_ready() && !self.items().is_empty())

@@ -24,6 +24,89 @@ use crate::{discord, stage::Stage};
 /// A red dot, one pixel wide.
 const DOT: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
 
+/// A modern server, whose tool asks the person.
+async fn shop() -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let router = Router::new().route("/mcp", post(sell));
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    url
+}
+
+async fn sell(Json(asked): Json<Value>) -> Response {
+    let id = asked["id"].clone();
+    let result = match asked["method"].as_str().unwrap_or_default() {
+        "server/discover" => json!({
+            "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} }, "ttlMs": 0, "cacheScope": "private",
+        }),
+        "tools/list" => json!({
+            "resultType": "complete", "ttlMs": 0, "cacheScope": "private",
+            "tools": [{ "name": "order", "description": "Orders a shirt.", "inputSchema": { "type": "object", "properties": {} } }],
+        }),
+        "tools/call" if asked["params"]["requestState"] == "shirt 7 \u{fc}" => {
+            let size = &asked["params"]["inputResponses"]["size"];
+            let said = format!("{} {}", size["action"], size["content"]["size"]);
+            json!({ "resultType": "complete", "content": [{ "type": "text", "text": format!("ordered: {said}") }] })
+        }
+        "tools/call" => json!({
+            "resultType": "input_required", "requestState": "shirt 7 \u{fc}",
+            "inputRequests": { "size": { "method": "elicitation/create", "params": {
+                "mode": "form", "message": "Which size?", "requestedSchema": { "type": "object", "required": ["size"],
+                    "properties": { "size": { "type": "string", "enum": ["S", "M"] } } } } } },
+        }),
+        _ => {
+            let error = json!({ "code": -32601, "message": "no such method" });
+            return Json(json!({ "jsonrpc": "2.0", "id": id, "error": error })).into_response();
+        }
+    };
+    Json(json!({ "jsonrpc": "2.0", "id": id, "result": result })).into_response()
+}
+
+#[tokio::test]
+async fn a_tool_asks_the_person_and_goes_on_with_the_answer() {
+    let url = shop().await;
+    let stage = Stage::set().await;
+    stage.model.answer_with(|request| {
+        let text = request.body["messages"].to_string();
+        let offers = |name: &str| request.body["tools"].to_string().contains(name);
+        let call = |name: &str, arguments: Value| {
+            let call = (name.to_owned(), arguments.to_string());
+            Reply::Answer(Answer { tools: vec![call], finish: Finish::Tools, ..Answer::default() })
+        };
+        if text.contains("ordered: ") {
+            return Reply::text("Your shirt in M is ordered.");
+        }
+        if text.contains("needs an answer of the person") && !text.contains("medium, please") {
+            return Reply::text("One moment.");
+        }
+        if text.contains("medium, please") && offers("ANSWER_TOOL") {
+            return call("ANSWER_TOOL", json!({ "accept": true, "values": { "size": "M" } }));
+        }
+        if text.contains("order me a shirt") && offers("shop_order") {
+            return call("shop_order", json!({}));
+        }
+        Reply::text(if offers("shop_order") {
+            "The tool is here."
+        } else {
+            "The tool is not here."
+        })
+    });
+    let program = || stage.program().env("AGENT_OWNERS", format!("telegram:{}", stage.ann.id));
+    run(program(), &["mcp", "add", "shop", "--url", &url, "--allow-loopback", "--yes"]).await;
+    let running = program().arg("start").spawn();
+    running.wait_for_line("ready in").await;
+    let chat = stage.ann.direct();
+    until_offered(&stage, &chat).await;
+    stage.ann.says(&chat, "order me a shirt").send();
+    let asked = |_: &galatea_testkit::telegram::Handle| {
+        stage.texts(&chat).into_iter().find(|text| text.contains("Which size?"))
+    };
+    let asked = stage.telegram.wait_for("the question", asked).await;
+    assert!(asked.contains("shop") && asked.contains("S, M"), "{asked}");
+    stage.ann.says(&chat, "medium, please").send();
+    stage.wait_text(&chat, "Your shirt in M is ordered.").await;
+}
+
 #[derive(Default)]
 struct Town {
     calls: AtomicUsize,
@@ -133,7 +216,18 @@ async fn a_tool_is_used_from_telegram() {
     // The server is connected in the background.
     until_offered(&stage, &chat).await;
     stage.ann.says(&chat, "what is the weather in Ulm?").send();
-    stage.wait_text(&chat, "In Ulm it is sunny, 21 degrees.").await;
+    let answered = |_: &galatea_testkit::telegram::Handle| {
+        stage.texts(&chat).into_iter().find(|text| text == "In Ulm it is sunny, 21 degrees.")
+    };
+    stage.telegram.wait_for("the answer", answered).await;
+    // The picture is a file of the answer, and its bytes are in no prompt.
+    let picture = |t: &galatea_testkit::telegram::Handle| {
+        t.shown(chat.id).into_iter().find_map(|message| message.file)
+    };
+    let (kind, ..) = stage.telegram.wait_for("the picture", picture).await;
+    assert_eq!(kind, "photo");
+    let prompts = stage.model.requests();
+    assert!(prompts.iter().all(|request| !request.body.to_string().contains("iVBOR")));
     assert_eq!(town.calls.load(Ordering::SeqCst), 2, "by hand, and by the agent");
     let status = run(program(), &["status"]).await;
     assert!(status.contains("town") && status.contains("1 tool"), "{status}");
@@ -162,7 +256,10 @@ async fn a_tool_is_used_from_discord() {
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
     stage.ann.says(&chat, "what is the weather in Ulm?").send();
-    stage.wait_text(&chat, "In Ulm it is sunny, 21 degrees.").await;
+    let answered = |_: &galatea_testkit::discord::Handle| {
+        stage.texts(&chat).into_iter().find(|text| text == "In Ulm it is sunny, 21 degrees.")
+    };
+    stage.discord.wait_for("the answer", answered).await;
     assert_eq!(town.calls.load(Ordering::SeqCst), 1);
 }
 

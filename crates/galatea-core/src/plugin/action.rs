@@ -187,6 +187,12 @@ pub trait AnyAction: Send + Sync {
     fn tool(&self) -> Option<ToolIdentity> {
         None
     }
+    /// The tool that a call with these arguments uses, where an action only passes calls on. Read before
+    /// each run: grants of that tool are asked, and a consent is for it.
+    fn tool_of(&self, params: &Value) -> Option<ToolIdentity> {
+        let _ = params;
+        self.tool()
+    }
     /// True if it is offered. Called for each turn before its prompt is made.
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool>;
     /// Does it, with arguments as the model wrote them. Called after the model asked for it and the

@@ -16,6 +16,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "Run `galatea mcp approve NAME`, read the command and the tools, and agree. A running galatea takes it over within seconds.",
     ),
     Explanation::new(
+        "GAL-MCP-OK",
+        "An MCP server is approved",
+        "Its owner agreed to its command or address and to these tools. Whether it works, `galatea mcp test NAME` finds out.",
+        "Nothing.",
+    ),
+    Explanation::new(
         "GAL-MCP-START",
         "The process of an MCP server could not be started",
         "Its program, its working folder or its own folder in the data folder is missing or may not be used, or no more processes may run.",

@@ -2,9 +2,12 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    ActionDocs, ActionResult, AnyAction, Result, Turn, model::schema, rights::Scope,
+    ActionDocs, ActionResult, AnyAction, Result, Turn,
+    model::schema,
+    rights::{Scope, ToolIdentity},
 };
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 use std::{sync::Arc, time::Duration};
 
 use super::{Tool, menu::Menu};
@@ -50,6 +53,10 @@ impl AnyAction for ToolAction {
         LONGEST_CALL
     }
 
+    fn tool(&self) -> Option<ToolIdentity> {
+        Some(identity(&self.server, &self.tool))
+    }
+
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool> {
         Ok(self.server.is_ready() && self.menu.fits(turn))
     }
@@ -62,6 +69,15 @@ impl AnyAction for ToolAction {
     ) -> Result<ActionResult> {
         Ok(run(&self.server, &self.tool, &self.asks, turn, params).await)
     }
+}
+
+/// The tool as grants name it. A grant and a consent are void after another command, address or
+/// description.
+pub(crate) fn identity(server: &Server, tool: &Tool) -> ToolIdentity {
+    let config = server.config();
+    let whole = format!("{}{}", config.identity(), tool.pin);
+    let pin = crate::config::hex(&Sha256::digest(whole.as_bytes()));
+    ToolIdentity::new(&config.name, &tool.name).pinned(pin)
 }
 
 /// Calls a tool for a turn.
@@ -111,9 +127,6 @@ pub(crate) fn result(outcome: Outcome) -> ActionResult {
     } else {
         ActionResult::failed(outcome.text)
     };
-    if !outcome.files.is_empty() {
-        let content = galatea_core::Content { attachments: outcome.files, ..Default::default() };
-        result = result.say(content);
-    }
+    result.files = outcome.files;
     result
 }

@@ -11,4 +11,5 @@ mod found;
 mod lists;
 mod logins;
 mod processes;
+mod registries;
 mod stage;

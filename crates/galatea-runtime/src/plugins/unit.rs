@@ -78,6 +78,11 @@ impl<T: ?Sized> Extension<T> {
 }
 
 impl Extension<dyn AnyAction> {
+    /// The tool that a call of the action uses, as grants name it.
+    pub(crate) fn identity_of(&self, name: &str, params: &serde_json::Value) -> ToolIdentity {
+        self.code.tool_of(params).unwrap_or_else(|| self.identity(name))
+    }
+
     /// The action as grants name it; `name` is that of its docs.
     pub(crate) fn identity(&self, name: &str) -> ToolIdentity {
         self.code.tool().unwrap_or_else(|| ToolIdentity::new(self.plugin(), name))

@@ -84,7 +84,7 @@ pub(super) async fn process_confirmed(
         // Confirmed was this tool of this plugin, as it described itself then, and not another one that
         // has its name by now.
         let known = engine.thinking.registry.action_of(&plugin, &call.name);
-        let known = known.filter(|action| action.identity(&call.name) == tool);
+        let known = known.filter(|action| action.identity_of(&call.name, &call.params) == tool);
         let asked = Asked { plugin: &plugin, tool };
         let Some(result) = result.filter(|_| known.is_some()) else {
             acting.carry_out(known, &call).await;
@@ -208,7 +208,7 @@ impl<'a> Acting<'a> {
         action: &Extension<dyn AnyAction>,
         planned: &PlannedAction,
     ) -> ActionResult {
-        let tool = action.identity(&planned.name);
+        let tool = action.identity_of(&planned.name, &planned.params);
         let before = self.checker.scope(declared(&tool, &**action));
         match before.ruling {
             Ruling::Refuse => return self.refused(planned, before),

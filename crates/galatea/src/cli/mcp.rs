@@ -61,7 +61,7 @@ enum Command {
     Approve(Approve),
     /// Connect a server once, and show what it offers; or call one of its tools
     #[command(
-        before_help = "Examples:\n  galatea mcp test time\n  galatea mcp test time --call get_current_time --arguments '{\"timezone\": \"UTC\"}'"
+        before_help = "Examples:\n  galatea mcp test time\n  galatea mcp test time --call convert --arguments '{\"to\": \"UTC\"}'"
     )]
     Test(Test),
     /// Sign in at a server with a browser

@@ -110,8 +110,8 @@ fn by_area(area: &str) -> Option<Cause> {
     Some(match area {
         "CFG" | "CHAR" => Cause::Configuration,
         "API" | "AUTH" | "BLOCK" | "CHAT" | "CLUSTER" | "CONNECTOR" | "EXPLAIN" | "HTTP"
-        | "MODEL" | "ORIGIN" | "OUTBOX" | "PLUGIN" | "SEND" | "STATUS" | "TASK" | "TERM"
-        | "TURN" => Cause::Kind,
+        | "MCP" | "MODEL" | "ORIGIN" | "OUTBOX" | "PLUGIN" | "SEND" | "STATUS" | "TASK"
+        | "TERM" | "TURN" => Cause::Kind,
         _ => return None,
     })
 }
