@@ -65,6 +65,7 @@ pub fn plugin() -> Plugin {
         env!("CARGO_PKG_VERSION"),
         "What an agent knows and does without any other plugin",
     )
+    .declares(VARIABLES)
     .action(actions::Reply)
     .action(actions::Ignore)
     .action(actions::Nothing)

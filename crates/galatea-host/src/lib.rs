@@ -13,6 +13,7 @@ mod galatea;
 pub mod look;
 pub mod models;
 pub mod platforms;
+mod plugin_list;
 pub mod process;
 pub mod readiness;
 pub mod report;

@@ -22,8 +22,8 @@ mod ownership;
 mod pace;
 pub mod pairing;
 pub mod plan;
+mod plugins;
 mod profile;
-mod registry;
 mod retention;
 pub mod tools;
 mod turn;
@@ -32,7 +32,8 @@ mod unknown_outcome;
 pub use config::{VARIABLES, platform_variables};
 pub use orchestrator::{
     AccountSettings, AgentChange, AgentFactory, AgentInfo, AgentSpec, AgentState, BudgetState,
-    ConnectorStatus, Encoder, Encoders, Orchestrator, RuntimeOptions, SharedWork,
+    ConnectorStatus, Encoder, Encoders, ExtensionNames, Orchestrator, PluginChoices, PluginInfo,
+    PluginState, RuntimeOptions, ServiceInfo, SettingInfo, SharedWork,
 };
 pub use outbox::LongWait;
 pub use ownership::{ClusterOptions, compare_clocks};

@@ -7,7 +7,7 @@ use galatea_core::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::registry::Registry;
+use crate::plugins::registry::Registry;
 
 /// Key of the agent's small values.
 const KEY: &str = "tools";

@@ -28,6 +28,7 @@ const RULES: &[Rule] = &[
     Rule { who: TESTS, may_import: None },
     Rule { who: FUZZ, may_import: None },
     Rule { who: "galatea-example-embed", may_import: Some(&["galatea-core", HOST]) },
+    Rule { who: "galatea-example-plugin", may_import: Some(&["galatea-core", HOST]) },
     Rule { who: "xtask", may_import: Some(&[]) },
     Rule { who: "galatea-bench", may_import: Some(&["xtask", TESTKIT]) },
 ];

@@ -7,10 +7,7 @@ use galatea_core::{
 use galatea_knowledge::Library;
 use std::time::Duration;
 
-/// The plugins that every agent has in the same way. A new plugin is added here.
-pub fn standard() -> Vec<Plugin> {
-    vec![galatea_bootstrap::plugin()]
-}
+pub use crate::plugin_list::{known, standard};
 
 /// Checks the settings of these plugins for an agent.
 ///

@@ -137,7 +137,7 @@ fn question(gateway: &Gateway, text: &str) -> (Incoming, MemoryId) {
 
 /// Waits until the turn of a message has ended; returns it and the number of its parts.
 async fn decided(
-    events: &mut tokio::sync::broadcast::Receiver<Event>,
+    events: &mut galatea_core::event::EventReceiver,
     asked: MemoryId,
 ) -> Result<(TurnId, u32)> {
     let (mut ours, mut failed) = (None, None);

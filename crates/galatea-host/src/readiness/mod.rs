@@ -146,7 +146,13 @@ impl Watched {
                     .or(failing)
                     .map(|trouble| reason("model", name, trouble)),
             );
-            agents.push(AgentState { name: name.clone(), model: health.description(), connectors });
+            let plugins = self.orchestrator.plugins(*id).unwrap_or_default();
+            agents.push(AgentState {
+                name: name.clone(),
+                model: health.description(),
+                connectors,
+                services: plugins.into_iter().flat_map(|plugin| plugin.services).collect(),
+            });
         }
         Readiness {
             ready: reasons.is_empty(),

@@ -95,6 +95,9 @@ pub struct AgentState {
     pub model: String,
     /// Its connectors.
     pub connectors: Vec<ConnectorState>,
+    /// The services of its plugins.
+    #[serde(default)]
+    pub services: Vec<galatea_runtime::ServiceInfo>,
 }
 
 /// A connector in [`Readiness`].

@@ -6,7 +6,7 @@ use galatea_core::{
     standing,
 };
 
-use crate::{grants::KnownGrants, registry::Registry};
+use crate::{grants::KnownGrants, plugins::registry::Registry};
 
 const HOW: &str = "Send /grant TOOL LEAST, such as /grant weather/* member. LEAST is member, admin, owner, agent-owner or nobody. \
                    Add here or world for this room or this World only, and never, others-words or always for when I ask first. \

@@ -2,7 +2,9 @@
 
 use galatea_core::Store;
 
-use crate::{directory::Directory, grants::KnownGrants, outbox::Outbox, registry::Registry};
+use crate::{
+    directory::Directory, grants::KnownGrants, outbox::Outbox, plugins::registry::Registry,
+};
 
 /// The parts of an agent that commands use.
 pub(crate) struct CommandParts<'a> {

@@ -2,7 +2,10 @@
 
 use galatea_core::{AgentId, ConnectorInfo, Error, Result, store::ProcessRole};
 use parking_lot::{Mutex, MutexGuard};
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::AtomicBool},
+};
 use tokio::sync::{Notify, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
 
@@ -17,6 +20,8 @@ pub struct Orchestrator {
     pub(super) options: RuntimeOptions,
     pub(super) agents: Mutex<BTreeMap<AgentId, Entry>>,
     pub(super) keeper: Mutex<Option<Keeping>>,
+    /// True once choices about plugins are looked for.
+    pub(super) watching: AtomicBool,
     /// Ends restarts that are under way when all agents stop.
     pub(super) closing: CancellationToken,
 }
@@ -74,6 +79,7 @@ impl Orchestrator {
             options,
             agents: Mutex::default(),
             keeper: Mutex::default(),
+            watching: AtomicBool::new(false),
             closing: CancellationToken::new(),
         }))
     }

@@ -11,14 +11,14 @@ mod reason;
 
 use futures::FutureExt;
 use galatea_core::{
-    ActionResult, AnyAction, Event, Result, Timestamp, Turn,
+    ActionResult, AnyAction, Event, EventBus, Result, Timestamp, Turn,
     rights::{Authorship, Grant, Ruling, ToolIdentity},
 };
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use self::journal::{Journal, Recorded};
 use super::engine::Engine;
-use crate::{outbox::Outbox, ownership::LeaseGuard, plan::PlannedAction, registry::Extension};
+use crate::{outbox::Outbox, ownership::LeaseGuard, plan::PlannedAction, plugins::unit::Extension};
 use check::{Checked, Checker, Consent, Declared};
 use pending::Request;
 use reason::reason;
@@ -80,16 +80,18 @@ pub(super) async fn process_confirmed(
     bounds: &ActionBounds<'_>,
 ) -> Acted {
     let mut acting = Acting::new(turn, engine, bounds, Consent::Given).await;
-    for Request { call, result, tool, .. } in requests {
-        let Some(result) = result else {
-            // What was confirmed was this tool, as it described itself then.
-            let known = engine.thinking.registry.action(&call.name);
-            let same = known.filter(|action| action.identity(&call.name) == tool);
-            acting.carry_out(same, &call).await;
+    for Request { call, plugin, result, tool, .. } in requests {
+        // Confirmed was this tool of this plugin, as it described itself then, and not another one that
+        // has its name by now.
+        let known = engine.thinking.registry.action_of(&plugin, &call.name);
+        let known = known.filter(|action| action.identity(&call.name) == tool);
+        let asked = Asked { plugin: &plugin, tool };
+        let Some(result) = result.filter(|_| known.is_some()) else {
+            acting.carry_out(known, &call).await;
             continue;
         };
         let checked = acting.checker.result(&result).await;
-        let result = acting.settle(&call, tool, result, checked, Consent::Given);
+        let result = acting.settle(asked, &call, result, checked, Consent::Given);
         acting.finish(&call, result);
     }
     acting.acted
@@ -123,11 +125,18 @@ fn declared<'a>(tool: &'a ToolIdentity, action: &dyn AnyAction) -> Declared<'a> 
     Declared { tool, scope: action.scope(), side_effect: action.has_side_effect() }
 }
 
+/// An action that may have to be confirmed, by its plugin and as a tool.
+struct Asked<'a> {
+    plugin: &'a str,
+    tool: ToolIdentity,
+}
+
 /// The actions of one turn, and what has come of them so far.
 struct Acting<'a> {
     turn: &'a Turn<'a>,
     checker: Checker<'a>,
     journal: Journal<'a>,
+    events: &'a EventBus,
     bounds: &'a ActionBounds<'a>,
     acted: Acted,
 }
@@ -143,6 +152,7 @@ impl<'a> Acting<'a> {
             turn,
             checker: Checker::new(turn, engine, consent, grants(engine).await),
             journal: Journal::of(&*engine.store, turn),
+            events: &engine.events,
             bounds,
             acted: Acted::default(),
         }
@@ -161,7 +171,7 @@ impl<'a> Acting<'a> {
         known: Option<&Extension<dyn AnyAction>>,
         planned: &PlannedAction,
     ) {
-        self.turn.events.publish(Event::ActionStarted {
+        self.events.publish(Event::ActionStarted {
             agent: self.turn.agent.identity.id(),
             turn: self.turn.id,
             action: planned.name.clone(),
@@ -184,7 +194,7 @@ impl<'a> Acting<'a> {
             result.effects.clear();
             tracing::warn!(turn = %turn.id, action = planned.name, "an action failed; its messages and changes are dropped");
         }
-        turn.events.publish(Event::ActionCompleted {
+        self.events.publish(Event::ActionCompleted {
             agent: turn.agent.identity.id(),
             turn: turn.id,
             action: planned.name.clone(),
@@ -204,7 +214,7 @@ impl<'a> Acting<'a> {
             Ruling::Refuse => return self.refused(planned, before),
             // Effects while it runs cannot be taken back, so it does not run yet.
             Ruling::Confirm if action.has_side_effect() => {
-                return self.ask(planned, tool, None, before);
+                return self.ask(Asked { plugin: action.plugin(), tool }, planned, None, before);
             }
             Ruling::Allow if !before.why.is_empty() => {
                 let why = format!("{}: {}", planned.name, before.why);
@@ -218,14 +228,16 @@ impl<'a> Acting<'a> {
         }
         let after = self.checker.result(&result).await;
         // Side effects cannot be undone; what it returns is kept back if the rules refuse it.
-        self.settle(planned, tool, result, before.or_worse(after), Consent::Asked)
+        let checked = before.or_worse(after);
+        let asked = Asked { plugin: action.plugin(), tool };
+        self.settle(asked, planned, result, checked, Consent::Asked)
     }
 
     /// A result as it was checked. What was confirmed is not asked for again.
     fn settle(
         &mut self,
+        asked: Asked<'_>,
         call: &PlannedAction,
-        tool: ToolIdentity,
         mut result: ActionResult,
         checked: Checked,
         consent: Consent,
@@ -233,7 +245,7 @@ impl<'a> Acting<'a> {
         match checked.ruling {
             Ruling::Refuse => self.refused(call, checked),
             Ruling::Confirm if consent == Consent::Asked => {
-                self.ask(call, tool, Some(result), checked)
+                self.ask(asked, call, Some(result), checked)
             }
             Ruling::Confirm | Ruling::Allow => {
                 result
@@ -254,8 +266,8 @@ impl<'a> Acting<'a> {
     /// It waits for the consent of the person who asked.
     fn ask(
         &mut self,
+        asked: Asked<'_>,
         call: &PlannedAction,
-        tool: ToolIdentity,
         result: Option<ActionResult>,
         checked: Checked,
     ) -> ActionResult {
@@ -263,7 +275,15 @@ impl<'a> Acting<'a> {
         self.acted.rulings.push((ruling, format!("{}: {why}", call.name)));
         // What it would do elsewhere is another each time.
         let may_be_kept = may_be_kept && result.is_none();
-        self.acted.requests.push(Request { call: call.clone(), result, tool, may_be_kept });
+        let Asked { plugin, tool } = asked;
+        let (plugin, call_as_asked) = (plugin.to_owned(), call.clone());
+        self.acted.requests.push(Request {
+            call: call_as_asked,
+            plugin,
+            result,
+            tool,
+            may_be_kept,
+        });
         ActionResult::failed(format!(
             "{} is not done yet: it waits for the confirmation of the person who asked",
             call.name
@@ -291,7 +311,7 @@ impl<'a> Acting<'a> {
                 .own();
         }
         let begun = if action.has_side_effect() {
-            match self.journal.begin(turn, planned).await {
+            match self.journal.begin(turn, action.plugin(), planned).await {
                 Ok(Recorded::Done(result)) => return *result,
                 Ok(Recorded::Begun) => {
                     return ActionResult::failed(format!(

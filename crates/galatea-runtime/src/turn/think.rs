@@ -31,7 +31,7 @@ use crate::{
     commands::{self, CommandParts},
     ownership::LeaseGuard,
     plan::{Parsed, PlanFormat, RespondDecision},
-    registry::Extension,
+    plugins::unit::Extension,
     turn::{
         commit::outcome::Outcome,
         state::{notices::Notices, window::Windows},
@@ -116,7 +116,7 @@ async fn answer(
     for middleware in &registry.middleware {
         if let Err(error) = middleware.before(&middleware.turn(bare), verdict).await {
             verdict.decision = Decision::Skip;
-            verdict.step(middleware.name(), StepOutcome::Skip, error.to_string());
+            verdict.step(middleware.name().to_owned(), StepOutcome::Skip, error.to_string());
         }
         if verdict.decision != Decision::Answer && !context.ask {
             return Ok((Outcome::default(), State::default()));

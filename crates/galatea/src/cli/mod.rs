@@ -20,6 +20,7 @@ pub(crate) mod memory;
 mod models;
 mod outbox;
 mod pairing;
+mod plugin;
 mod reference;
 mod repairs;
 mod start;
@@ -85,6 +86,7 @@ pub(crate) enum Command {
         before_help = "Examples:\n  galatea connector ls\n  galatea connector check telegram\n  galatea connector check telegram --fix"
     )]
     Connector(connector::Connector),
+    Plugin(plugin::Plugin),
     Config(config::Config),
     Knowledge(knowledge::Knowledge),
     Models(models::Models),
@@ -116,6 +118,7 @@ pub(crate) async fn run(cli: Cli, context: &Context) -> Result<ExitCode> {
         Command::Cluster(cluster) => cluster.run(context).await,
         Command::Character(character) => character.run(context),
         Command::Connector(connector) => connector.run(context).await,
+        Command::Plugin(plugin) => plugin.run(context).await,
         Command::Config(config) => config.run(context),
         Command::Knowledge(knowledge) => knowledge.run(context).await,
         Command::Models(models) => models.run(context).await,

@@ -1,7 +1,7 @@
 //! `galatea status`: asks the running process for its state.
 
 use clap::Args;
-use galatea_core::{Error, ErrorKind, Finding, Severity};
+use galatea_core::{Error, ErrorKind, Finding, Severity, event::ServiceState};
 use galatea_http::{HttpClient, HttpOptions};
 use galatea_runtime::BudgetState;
 use serde_json::json;
@@ -118,6 +118,16 @@ fn render(readiness: &Readiness, style: Style) -> String {
                 hang(25, &connector.detail, style)
             );
         }
+        let (ready, others): (Vec<_>, Vec<_>) =
+            agent.services.iter().partition(|service| service.state == ServiceState::Ready);
+        if !ready.is_empty() {
+            let names: Vec<_> = ready.iter().map(|service| service.name.as_str()).collect();
+            let _ = writeln!(text, "    services   {} ready", names.join(", "));
+        }
+        for service in others {
+            let line = format!("{} {}", service.name, service.state);
+            let _ = writeln!(text, "    service    {}", hang(15, &line, style));
+        }
     }
     if let Some(cluster) = &readiness.cluster {
         let processes = if cluster.alive == 1 {
@@ -208,6 +218,7 @@ fn no_health(holder: Holder) -> Error {
 mod tests {
     use super::*;
     use galatea_host::readiness::{AgentState, ConnectorState};
+    use galatea_runtime::ServiceInfo;
 
     #[test]
     fn what_is_in_the_way_comes_with_its_next_action() {
@@ -232,6 +243,13 @@ mod tests {
                 name: "Ada".into(),
                 model: "ollama llama3.2".into(),
                 connectors: vec![connector],
+                services: vec![
+                    ServiceInfo { name: "memory".into(), state: ServiceState::Ready },
+                    ServiceInfo {
+                        name: "feeds".into(),
+                        state: ServiceState::Failed("the key was refused".into()),
+                    },
+                ],
             }],
             cluster: None,
             remarks: Vec::new(),
@@ -248,6 +266,8 @@ mod tests {
 
           Ada  ollama llama3.2
             telegram   down      the token was refused
+            services   memory ready
+            service    feeds failed: the key was refused
 
         ✗ connector telegram of Ada: the token was refused GAL-TG-401
             cause: getMe answered 401 Unauthorized

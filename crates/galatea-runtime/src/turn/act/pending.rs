@@ -29,6 +29,9 @@ const LENGTH: usize = 5;
 pub(crate) struct Request {
     /// The call as the model wrote it.
     pub(crate) call: PlannedAction,
+    /// Plugin of the action. Another plugin's action of the same name is not what was confirmed.
+    #[serde(default)]
+    pub(crate) plugin: String,
     /// Result, if the action changes nothing while it runs: just this is carried out. None: it
     /// is run once it is confirmed.
     pub(crate) result: Option<ActionResult>,

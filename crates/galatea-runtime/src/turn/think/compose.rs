@@ -10,7 +10,7 @@ use galatea_core::{
 use std::{panic::AssertUnwindSafe, time::Duration};
 
 use crate::{
-    registry::Extension,
+    plugins::unit::Extension,
     turn::{act, engine::Engine},
 };
 

@@ -2,7 +2,7 @@
 //! again; a model's failure is returned.
 
 use galatea_core::{
-    Error, ErrorKind, Event, ModelInfo, Result, StepOutcome, TextModel, Timestamp, Turn, Verdict,
+    Error, ErrorKind, ModelInfo, Result, StepOutcome, TextModel, Timestamp, Turn, Verdict,
     kill_point,
     model::{Finish, TextAnswer, TextRequest, Tier, WITHHELD_CODE},
 };
@@ -300,14 +300,8 @@ async fn use_model(
     let info = model.info();
     let (provider, name) =
         answer.by.as_ref().map_or((&info.provider, &info.model), |by| (&by.provider, &by.model));
-    turn.events.publish(Event::ModelUsed {
-        agent: turn.agent.identity.id(),
-        turn: Some(turn.id),
-        provider: provider.clone(),
-        model: name.clone(),
-        usage: answer.usage,
-        millis: u64::try_from(turn.clock.now().since(started).as_millis()).unwrap_or(u64::MAX),
-    });
+    let took = turn.clock.now().since(started);
+    turn.events.model_used(turn.id, provider, name, answer.usage, took);
     Ok(answer)
 }
 
