@@ -28,6 +28,27 @@ pub enum Event {
     SystemStarted,
     /// All agents of the process have stopped.
     SystemStopped,
+    /// More messages wait in a Room than are kept in memory; the rest waits in the store.
+    SystemOverloaded {
+        /// The agent whose messages wait.
+        agent: AgentId,
+        /// The Room.
+        room: RoomId,
+    },
+    /// The conversation of a Room begins afresh: what was said before is not shown any more.
+    RoomCleared {
+        /// The agent that talks there.
+        agent: AgentId,
+        /// The Room.
+        room: RoomId,
+    },
+    /// The stored names or details of a person are new or changed.
+    EntityUpdated {
+        /// The agent that knows the person.
+        agent: AgentId,
+        /// The person.
+        entity: EntityId,
+    },
     /// An agent was created. It does not run yet.
     AgentCreated {
         /// The agent.
@@ -343,6 +364,9 @@ impl Event {
         match self {
             Self::SystemStarted => "system_started",
             Self::SystemStopped => "system_stopped",
+            Self::SystemOverloaded { .. } => "system_overloaded",
+            Self::RoomCleared { .. } => "room_cleared",
+            Self::EntityUpdated { .. } => "entity_updated",
             Self::AgentCreated { .. } => "agent_created",
             Self::AgentUpdated { .. } => "agent_updated",
             Self::AgentRemoved { .. } => "agent_removed",
@@ -383,7 +407,10 @@ impl Event {
     pub fn agent(&self) -> Option<AgentId> {
         match self {
             Self::SystemStarted | Self::SystemStopped | Self::BreakerChanged { .. } => None,
-            Self::AgentCreated { agent, .. }
+            Self::SystemOverloaded { agent, .. }
+            | Self::RoomCleared { agent, .. }
+            | Self::EntityUpdated { agent, .. }
+            | Self::AgentCreated { agent, .. }
             | Self::AgentUpdated { agent, .. }
             | Self::AgentRemoved { agent, .. }
             | Self::AgentFailed { agent, .. }
@@ -468,6 +495,7 @@ pub const ELIZAOS_NAMES: &[(&str, &str)] = &[
     ("system:started", "system_started"),
     ("system:stopped", "system_stopped"),
     ("system:error", "breaker_changed"),
+    ("system:overloaded", "system_overloaded"),
     ("agent:created", "agent_created"),
     ("agent:added", "agent_created"),
     ("agents:added", "agent_created"),
@@ -494,6 +522,12 @@ pub const ELIZAOS_NAMES: &[(&str, &str)] = &[
     ("WORLD_LEFT", "world_left"),
     ("ENTITY_JOINED", "entity_joined"),
     ("ENTITY_LEFT", "entity_left"),
+    ("ENTITY_UPDATED", "entity_updated"),
+    ("CHANNEL_CLEARED", "room_cleared"),
+    ("EMBEDDING_GENERATION_REQUESTED", "message_received"),
+    ("EMBEDDING_GENERATION_COMPLETED", "custom"),
+    ("EMBEDDING_GENERATION_FAILED", "custom"),
+    ("CONTROL_MESSAGE", "custom"),
     ("ROOM_JOINED", "entity_joined"),
     ("ROOM_LEFT", "entity_left"),
     ("MESSAGE_RECEIVED", "message_received"),

@@ -7,7 +7,7 @@ use galatea_core::{
     Fragment, Plugin, PluginContext, PluginHooks, PluginSetting, Provider, ProviderUse, Result,
     Turn, event::Event, rights::Scope,
 };
-use galatea_runtime::PluginState;
+use galatea_runtime::{PluginChoices, PluginState};
 use galatea_testkit::models::ScriptedModel;
 use std::{
     collections::BTreeMap,
@@ -399,4 +399,35 @@ async fn a_plugin_reaches_rows_of_its_own_agent_only() {
     house.say(&dm("7"), "look").await;
     let shown = house.platform.until_shown("7", 1).await;
     assert_eq!(shown, ["true true true Some(\"GAL-PLUGIN-FOREIGN\")"]);
+}
+
+#[tokio::test]
+async fn a_global_plugin_is_every_agents_also_of_those_that_come_later() {
+    let house = Plan::new(Arc::new(ScriptedModel::saying("fine"))).build().await;
+    let (all, watch) = (&house.orchestrator, Arc::new(Watch::default()));
+    all.add_global_plugin(numbered(1, &watch)).await.unwrap();
+    let names = |id| all.plugins(id).unwrap().into_iter().map(|p| p.name).collect::<Vec<_>>();
+    assert_eq!(names(house.agent), ["numbered"]);
+    all.remove_agent(house.agent).await.unwrap();
+    assert_eq!(watch.closed.load(Ordering::Relaxed), 1);
+    let unknown = all.remove_global_plugin("other").await.unwrap_err();
+    assert_eq!(unknown.code(), Some("GAL-PLUGIN-UNKNOWN"));
+    all.remove_global_plugin("numbered").await.unwrap();
+    assert!(all.remove_global_plugin("numbered").await.is_err());
+}
+
+#[tokio::test]
+async fn a_choice_of_another_process_is_carried_out_while_the_agent_runs() {
+    let poll = Plugin::new("poll", "1.0.0", "Polls").optional();
+    let mut plan = Plan::new(Arc::new(ScriptedModel::saying("fine"))).plugin(poll);
+    plan.reconcile_every = Duration::from_millis(2);
+    let house = plan.build().await;
+    let state = || house.orchestrator.plugins(house.agent).unwrap().remove(0).state;
+    for (on, expected) in [(true, PluginState::On), (false, PluginState::Off)] {
+        // As the command line does.
+        let mut choices = PluginChoices::load(&*house.store, house.agent).await.unwrap();
+        choices.enable("poll", on);
+        choices.save(&*house.store, house.agent).await.unwrap();
+        until("it is carried out", || state() == expected).await;
+    }
 }

@@ -56,7 +56,7 @@ impl Orchestrator {
         if self.lock().contains_key(&id) {
             return Err(twice(&name));
         }
-        let agent = Arc::new(assemble(&self.options, spec, Vec::new()).await?);
+        let agent = Arc::new(assemble(&self.options, spec, self.global_slots()).await?);
         match self.lock().entry(id) {
             // Made by another call while this one was stored.
             MapEntry::Occupied(_) => Err(twice(&name)),

@@ -29,6 +29,51 @@ impl Orchestrator {
         .await
     }
 
+    /// Adds a plugin to every agent, and to those that are created later.
+    ///
+    /// # Errors
+    /// As [`Self::add_plugin`], for the first agent that refuses it. No agent has it then.
+    pub async fn add_global_plugin(&self, plugin: Plugin) -> Result<()> {
+        let mut done = Vec::new();
+        for (id, _) in self.agents() {
+            if let Err(error) = self.add_plugin(id, plugin.clone()).await {
+                for id in done {
+                    let _ = self.remove_plugin(id, &plugin.name).await;
+                }
+                return Err(error.with("agent", id));
+            }
+            done.push(id);
+        }
+        self.globals.lock().push(plugin);
+        Ok(())
+    }
+
+    /// Removes a plugin from every agent that has it, and from those that are created later.
+    ///
+    /// # Errors
+    /// `NotFound` (`GAL-PLUGIN-UNKNOWN`) if it was not added to every agent; `Invalid`
+    /// (`GAL-PLUGIN-MISSING`) with the first agent of which another plugin needs it.
+    pub async fn remove_global_plugin(&self, name: &str) -> Result<()> {
+        let known = self.globals.lock().iter().any(|plugin| plugin.name == name);
+        if !known {
+            return Err(checks::unknown_plugin(name, &[]));
+        }
+        for (id, _) in self.agents() {
+            match self.remove_plugin(id, name).await {
+                Ok(()) => {}
+                Err(error) if error.code() == Some("GAL-PLUGIN-UNKNOWN") => {}
+                Err(error) => return Err(error.with("agent", id)),
+            }
+        }
+        self.globals.lock().retain(|plugin| plugin.name != name);
+        Ok(())
+    }
+
+    /// Plugins of every agent, for one that is being created.
+    pub(super) fn global_slots(&self) -> Vec<Slot> {
+        self.globals.lock().iter().cloned().map(Slot::added).collect()
+    }
+
     /// Puts a plugin in place of the one of its name in one step, such as after the tools of a server
     /// changed; adds it if there is none. Turns that have begun end with the one before, which is
     /// closed after the last of them.

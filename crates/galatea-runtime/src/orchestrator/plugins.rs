@@ -15,7 +15,7 @@ pub use info::{ExtensionNames, PluginInfo, PluginState, ServiceInfo, SettingInfo
 pub(super) use {
     begin::{AgentPlugins, PluginSurroundings},
     change::with_needed_of,
-    choice::CHANGES,
+    choice::{CHANGES, Times},
     end::close_all,
     slot::Slot,
 };

@@ -1,6 +1,6 @@
 //! The orchestrator: its agents, each with how far its start or stop has come.
 
-use galatea_core::{AgentId, ConnectorInfo, Error, Result, store::ProcessRole};
+use galatea_core::{AgentId, ConnectorInfo, Error, Plugin, Result, store::ProcessRole};
 use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::BTreeMap,
@@ -20,6 +20,8 @@ pub struct Orchestrator {
     pub(super) options: RuntimeOptions,
     pub(super) agents: Mutex<BTreeMap<AgentId, Entry>>,
     pub(super) keeper: Mutex<Option<Keeping>>,
+    /// Plugins of every agent, beside those that it is created with.
+    pub(super) globals: Mutex<Vec<Plugin>>,
     /// True once choices about plugins are looked for.
     pub(super) watching: AtomicBool,
     /// Ends restarts that are under way when all agents stop.
@@ -79,6 +81,7 @@ impl Orchestrator {
             options,
             agents: Mutex::default(),
             keeper: Mutex::default(),
+            globals: Mutex::default(),
             watching: AtomicBool::new(false),
             closing: CancellationToken::new(),
         }))

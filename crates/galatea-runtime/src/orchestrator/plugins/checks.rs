@@ -25,13 +25,20 @@ impl AgentPlugins {
 /// # Errors
 /// `NotFound` (`GAL-PLUGIN-UNKNOWN`) with the names that exist.
 pub(in crate::orchestrator) fn place(slots: &[Slot], name: &str) -> Result<usize> {
-    slots.iter().position(|slot| slot.name() == name).ok_or_else(|| {
-        let names: Vec<_> = slots.iter().map(Slot::name).collect();
-        Error::not_found("the agent has no plugin of this name")
-            .with_code("GAL-PLUGIN-UNKNOWN")
-            .with("plugin", name)
-            .with_fix(format!("its plugins are: {}", names.join(", ")))
-    })
+    let at = slots.iter().position(|slot| slot.name() == name);
+    at.ok_or_else(|| unknown_plugin(name, &slots.iter().map(Slot::name).collect::<Vec<_>>()))
+}
+
+/// The error for a name that no plugin has.
+pub(in crate::orchestrator) fn unknown_plugin(name: &str, known: &[&str]) -> Error {
+    Error::not_found("there is no plugin of this name")
+        .with_code("GAL-PLUGIN-UNKNOWN")
+        .with("plugin", name)
+        .with_fix(if known.is_empty() {
+            "add it first".to_owned()
+        } else {
+            format!("the plugins are: {}", known.join(", "))
+        })
 }
 
 /// Refuses a plugin with models: those of an agent are made when it is created.

@@ -2,7 +2,7 @@
 //! restart keeps it.
 
 use galatea_core::{
-    AgentId, Error, ErrorKind, Result, Store, Timestamp,
+    AgentId, Clock, Error, ErrorKind, Result, Store, SystemClock, Timestamp,
     settings::{Layer, Origin, Setting},
 };
 use serde::{Deserialize, Serialize};
@@ -14,8 +14,9 @@ use super::slot::Slot;
 /// Key of the choices among an agent's small values. Those of plugins begin with `plugin:`.
 const KEY: &str = "plugins:choices";
 
-/// Where the numbers of the agents' choices are stored, which tell other processes of new ones. They
-/// belong to no agent, so that one statement reads them for all.
+/// Times of the newest choice of each agent, which tell other processes of new ones.
+pub(in crate::orchestrator) type Times = BTreeMap<AgentId, Timestamp>;
+/// Where [`Times`] are stored. They belong to no agent, so that one statement reads them for all.
 pub(in crate::orchestrator) const CHANGES: (AgentId, &str) =
     (AgentId(uuid::Uuid::nil()), "plugins:changes");
 /// Tries to count a change while other processes count theirs.
@@ -109,11 +110,12 @@ async fn announce(store: &dyn Store, agent: AgentId) -> Result<()> {
     let (of, key) = CHANGES;
     for _ in 0..TRIES {
         let seen = store.cached(of, key, Timestamp(0)).await?;
-        let mut changes: BTreeMap<AgentId, u64> =
+        let mut changes: Times =
             seen.clone().and_then(|seen| serde_json::from_value(seen).ok()).unwrap_or_default();
-        *changes.entry(agent).or_default() += 1;
+        let last = changes.entry(agent).or_insert(Timestamp(0));
+        *last = SystemClock.now().max(Timestamp(last.0 + 1));
         let value = serde_json::to_value(&changes).map_err(|cause| {
-            Error::unexpected("the number of a choice cannot be written").with_source(cause)
+            Error::unexpected("the time of a choice cannot be written").with_source(cause)
         })?;
         if store.swap(of, key, seen.as_ref(), &value).await? {
             return Ok(());
