@@ -43,7 +43,10 @@ async fn the_web_server_answers_a_post() {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    assert!(answer.split("\r\n\r\n").nth(1).is_some_and(|body| !body.trim().is_empty()), "{answer}");
+    assert!(
+        answer.split("\r\n\r\n").nth(1).is_some_and(|body| !body.trim().is_empty()),
+        "{answer}"
+    );
     serving.abort();
     galatea.shutdown(Duration::from_secs(10)).await;
 }

@@ -77,7 +77,8 @@ pub async fn accounts_with_open_parts_are_told(store: Arc<dyn Store>) {
         expires: expires.map(Timestamp),
         ..scene.delivery(TurnId::fresh(), 0)
     };
-    let rows = vec![part(scene, Some(30)), part(scene, Some(20)), part(scene, None), part(other, None)];
+    let rows =
+        vec![part(scene, Some(30)), part(scene, Some(20)), part(scene, None), part(other, None)];
     store.enqueue(rows.clone(), Vec::new()).await.unwrap();
     let open = |agent, ends: Option<i64>| OpenAccount {
         agent,

@@ -48,7 +48,9 @@ pub async fn an_agent_is_cleared_and_erased(store: Arc<dyn Store>) {
     };
     let before = count(other).await;
     assert!(before.0 > 20 && before == count(scene).await, "{before:?}");
-    let spent = async |scene: Scene| store.open_accounts().await.unwrap().iter().any(|open| open.agent == scene.agent);
+    let spent = async |scene: Scene| {
+        store.open_accounts().await.unwrap().iter().any(|open| open.agent == scene.agent)
+    };
     assert!(spent(scene).await);
     assert!(store.clear_agent(scene.agent, false).await.unwrap() > 20);
     assert_eq!(count(scene).await, (0, 0, false, 0));
