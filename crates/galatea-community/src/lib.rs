@@ -10,7 +10,7 @@ mod report;
 mod tell;
 mod welcome;
 
-use galatea_core::{Plugin, Variable};
+use galatea_core::{Plugin, PluginSetting, Variable};
 use galatea_http::HttpClient;
 
 pub use feature::FEATURES;
@@ -23,18 +23,23 @@ pub fn plugins(http: HttpClient) -> Vec<Plugin> {
     let version = env!("CARGO_PKG_VERSION");
     vec![
         Plugin::new("missed", version, "Sums up what a person missed in a room")
-            .action(missed::Missed),
+            .action(missed::Missed)
+            .setting(PluginSetting::from(&FEATURES)),
         Plugin::new("report", version, "Reports each day what a room talked about")
             .action(report::DailyReport)
             .task_worker(report::Reporter),
         Plugin::new("welcome", version, "Welcomes people and says goodbye")
             .task_worker(welcome::Greeter)
-            .service(std::sync::Arc::new(welcome::Door)),
+            .on_events(welcome::Door)
+            .setting(PluginSetting::from(&FEATURES)),
         Plugin::new("hand-over", version, "Hands a question over to people")
-            .action(hand_over::HandOver),
+            .action(hand_over::HandOver)
+            .setting(PluginSetting::from(&FEATURES)),
         Plugin::new("feeds", version, "Posts news of feeds in a room")
             .action(feeds::FollowFeed)
             .task_worker(feeds::FeedReader(http)),
-        Plugin::new("flag", version, "Shows messages to moderators").action(flag::Flag),
+        Plugin::new("flag", version, "Shows messages to moderators")
+            .action(flag::Flag)
+            .setting(PluginSetting::from(&FEATURES)),
     ]
 }

@@ -3,8 +3,8 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    AgentView, Clock, Content, EntityId, Event, Result, Room, RoomId, Schedule, Service,
-    ServiceContext, Task, TaskContext, TaskId, TaskOutcome, TaskWorker,
+    AgentView, Clock, Content, EntityId, Event, EventHandler, PluginContext, Result, Room, RoomId,
+    Schedule, Task, TaskContext, TaskId, TaskOutcome, TaskWorker,
     ids::uuid_of,
     room::ChannelType,
     speakers,
@@ -12,8 +12,6 @@ use galatea_core::{
 };
 use serde_json::json;
 use std::sync::Arc;
-use tokio::sync::broadcast::error::RecvError;
-use tokio_util::sync::CancellationToken;
 
 use crate::{feature, tell};
 
@@ -32,34 +30,17 @@ const LONGEST: usize = 1_000;
 const ONCE_IN: i64 = 24 * 3_600_000;
 
 #[async_trait]
-impl Service for Door {
+impl EventHandler for Door {
     fn name(&self) -> &'static str {
         "WELCOME"
     }
 
-    async fn run(self: Arc<Self>, context: ServiceContext, stop: CancellationToken) -> Result<()> {
-        let mut events = context.events.subscribe();
-        loop {
-            let event = tokio::select! {
-                () = stop.cancelled() => return Ok(()),
-                event = events.recv() => event,
-            };
-            match event {
-                Ok(event) => {
-                    let greeted =
-                        note(&context.agent, &context.store, &*context.clock, &event).await;
-                    if let Err(error) = greeted {
-                        tracing::warn!(error = %error.report(), "a person could not be greeted");
-                    }
-                }
-                // A welcome that is missed is no harm.
-                Err(RecvError::Lagged(_)) => {}
-                Err(RecvError::Closed) => {
-                    stop.cancelled().await;
-                    return Ok(());
-                }
-            }
-        }
+    fn wants(&self, event: &Event) -> bool {
+        matches!(event, Event::EntityJoined { .. } | Event::EntityLeft { .. })
+    }
+
+    async fn handle(&self, context: &PluginContext, event: &Event) -> Result<()> {
+        note(&context.agent, &context.store, &*context.clock, event).await
     }
 }
 

@@ -9,7 +9,7 @@ use galatea_core::{
     store::{
         DerivedChange, DerivedStore, EmbeddingClaim, EmbeddingStore, EntityStore, MemoryQuery,
         MemoryStore, NewEmbedding, OlderEmbeddings, RecallQuery, RecallStore, Recalled,
-        RelationshipStore, RoomStore, TaskStore, Unembedded, UsageRow, WorldStore,
+        RelationshipStore, RoomStore, TaskQuery, TaskStore, Unembedded, UsageRow, WorldStore,
     },
 };
 use parking_lot::Mutex;
@@ -287,6 +287,16 @@ impl TaskStore for OwnStore {
     }
     async fn tasks(&self, agent: AgentId, tags: &[String]) -> Result<Vec<Task>> {
         if self.is_own(agent) { self.store.tasks(agent, tags).await } else { Ok(Vec::new()) }
+    }
+    async fn task(&self, agent: AgentId, id: TaskId) -> Result<Option<Task>> {
+        if self.is_own(agent) { self.store.task(agent, id).await } else { Ok(None) }
+    }
+    async fn scheduled(&self, agent: AgentId, query: TaskQuery, limit: u32) -> Result<Vec<Task>> {
+        if self.is_own(agent) {
+            self.store.scheduled(agent, query, limit).await
+        } else {
+            Ok(Vec::new())
+        }
     }
     async fn delete_task(&self, agent: AgentId, id: TaskId) -> Result<bool> {
         if self.is_own(agent) { self.store.delete_task(agent, id).await } else { Ok(false) }

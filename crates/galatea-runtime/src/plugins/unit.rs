@@ -1,7 +1,9 @@
 //! A plugin in use: its name, the parts of the agent that its code may use, and whether anything
 //! still uses it.
 
-use galatea_core::{AnyAction, PluginContext, Turn, rights::ToolIdentity, store::PluginCache};
+use galatea_core::{
+    AgentView, AnyAction, PluginContext, Turn, rights::ToolIdentity, store::PluginCache,
+};
 use std::{ops::Deref, sync::Arc};
 use tokio_util::sync::CancellationToken;
 
@@ -61,6 +63,11 @@ impl<T: ?Sized> Extension<T> {
     /// The small values of this plugin.
     pub(crate) fn cache(&self) -> &PluginCache {
         &self.unit.context.cache
+    }
+
+    /// The agent as the code of this plugin sees it.
+    pub(crate) fn agent(&self) -> &AgentView {
+        &self.unit.context.agent
     }
 
     /// A turn as the code of this plugin sees it.

@@ -122,8 +122,17 @@ async fn add(
             .store
             .inbox_item(id)
             .await?
-            .filter(|item| item.entry.memory.room_id == room.id)
-            .map(|item| item.entry.remote),
+            .map(|item| item.entry)
+            .filter(|entry| {
+                // A command or a button is no message that can be answered later.
+                let envelope = &entry.envelope;
+                entry.memory.room_id == room.id
+                    && envelope.command.is_none()
+                    && envelope.pressed.is_none()
+                    && !envelope.awaited
+                    && !route.handler.awaits(&entry.remote)
+            })
+            .map(|entry| entry.remote),
         _ => None,
     };
     let outgoing = Outgoing::Message { content: content.clone(), reply_to: quoted }.made_visible();

@@ -227,7 +227,7 @@ async fn work(
     let (room, world): (Option<&Room>, Option<&World>) =
         (info.map(|info| &info.room), info.and_then(|info| info.world.as_ref()));
     let context = TaskContext {
-        agent: &engine.view,
+        agent: worker.agent(),
         task,
         slot,
         now,

@@ -97,6 +97,7 @@ fn probe() -> Probe {
                 pid: 1,
                 uptime: 2,
                 statements: 3,
+                servers: Vec::new(),
                 rows: None,
             }
         })

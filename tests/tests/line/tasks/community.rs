@@ -41,7 +41,9 @@ async fn stage(calls: Calls, settings: &'static str) -> Stage {
         }
         Ok(scripted(&calls, request))
     });
-    let mut plan = Plan::new(Arc::new(model)).set("REFLECTION_INTERVAL", "0");
+    let mut plan = Plan::new(Arc::new(model))
+        .set("REFLECTION_INTERVAL", "0")
+        .set("ACTION_CONFIRMATION", "never");
     if !settings.is_empty() {
         plan = plan.set("COMMUNITY_FEATURES", settings);
     }
