@@ -283,7 +283,7 @@ pub use plugin::speakers::{self, Speakers};
 pub use plugin::standing;
 pub use plugin::state::{self, Fragment, State};
 pub use plugin::task_worker::{TaskContext, TaskMessage, TaskOutcome, TaskWorker};
-pub use plugin::turn::{self, FinishedTurn, Outbound, Turn};
+pub use plugin::turn::{self, FinishedTurn, Turn};
 pub use plugin::unstored_usage::TurnUsage;
 pub use search::embedding::{self, Embedding};
 pub use settings::secret::{self, ExposeSecret, SecretString};

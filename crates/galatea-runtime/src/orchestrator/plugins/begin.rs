@@ -25,6 +25,7 @@ use crate::{
         unit::{InUse, Unit},
     },
     profile::Profile,
+    tools,
     turn::{CurrentThinking, PluginParts, Thinking, Windows},
 };
 
@@ -224,7 +225,18 @@ pub(super) async fn prepare(
         slot.changed = false;
         slot.loaded = Some(Loaded { in_use, unused, context, services: own, following });
     }
-    Ok((Registry::of(order.iter().zip(units)), services))
+    let registry = Registry::of(order.iter().zip(units));
+    announce(around, &registry).await;
+    Ok((registry, services))
+}
+
+/// Stores the names of the tools, for commands beside this process. Without them, a command refuses
+/// a grant of a tool that came just now.
+async fn announce(around: &PluginSurroundings, registry: &Registry) {
+    let (agent, now) = (around.identity.id(), around.clock.now());
+    if let Err(error) = tools::announce(&*around.store, agent, registry, now).await {
+        tracing::warn!(agent = %agent, error = %error.report(), "failed to store the names of tools; commands know those of before");
+    }
 }
 
 fn fresh_services(plugin: &Plugin) -> Vec<Arc<ServiceEntry>> {
