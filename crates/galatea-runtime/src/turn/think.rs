@@ -30,7 +30,7 @@ use crate::{
     budget::{Budget, Refusal},
     commands::{self, CommandParts},
     ownership::LeaseGuard,
-    plan::{Parsed, PlanFormat, RespondDecision},
+    plan::{Parsed, PlanFormat, PlannedAction, RespondDecision},
     plugins::unit::Extension,
     turn::{
         commit::outcome::Outcome,
@@ -226,6 +226,10 @@ struct Done {
     results: Vec<ActionResult>,
     /// Names of all that the model did.
     actions: Vec<String>,
+    /// Calls of the round before.
+    before: Vec<PlannedAction>,
+    /// True if the model called a tool that there is.
+    found: bool,
     /// Words beside the calls of earlier rounds: said if nothing else is.
     aside: Option<String>,
     thought: Option<String>,
@@ -255,7 +259,9 @@ async fn carry_out(
             && !words.iter().any(|a| a.name == prompt::REPLY);
         done.actions.extend(plan.actions.iter().map(|a| a.name.clone()));
         done.thought = plan.thought.or(done.thought);
-        if steps.is_last() {
+        // A model that calls the same again has read what came of it.
+        let again = !doing.is_empty() && doing.iter().all(|call| done.before.contains(call));
+        if steps.is_last() || again {
             return Ok(outcome(turn, done, Ending::Said(plan.text), verdict));
         }
         let act::Acted { mut results, requests, rulings, errors } =
@@ -263,6 +269,7 @@ async fn carry_out(
         confirm::note_rulings(&rulings, verdict);
         confirm::note_errors(&errors, verdict);
         results.iter_mut().for_each(|result| only_reachable(&engine.outbox, result));
+        done.found |= !results.is_empty();
         results.extend(unknown.iter().map(|name| report::unknown(name, &turn.catalog.actions)));
         let reads = report::has_to_be_read(&results, &plan.text) && !silent;
         let round = done.results.len();
@@ -288,6 +295,7 @@ async fn carry_out(
             Ok(next) => {
                 let aside = Some(plan.text).filter(|text| !text.trim().is_empty());
                 done.aside = aside.or(done.aside);
+                done.before = doing;
                 verdict.step(
                     "tools",
                     StepOutcome::Note,
@@ -322,20 +330,23 @@ enum Ending {
 
 /// Puts the outcome together: what is said, and the results of all rounds in order.
 fn outcome(turn: &Turn<'_>, done: Done, ending: Ending, verdict: &mut Verdict) -> Outcome {
-    let Done { results, actions, aside, thought } = done;
+    let Done { results, actions, aside, thought, found, .. } = done;
+    let failed = results.iter().any(|result| !result.success);
     let others_words = act::authorship(&results).max(galatea_core::standing::authorship(turn))
         == galatea_core::rights::Authorship::Others;
     let mut outcome = Outcome { thought, remember: true, others_words, ..Outcome::default() };
     let asked = matches!(ending, Ending::Asked);
     let silent = matches!(ending, Ending::Silent);
     let words = match ending {
+        // Words beside calls that failed may claim what did not happen.
+        Ending::Said(text) if text.trim().is_empty() && failed => {
+            aside.map(|_| report::failure(&results))
+        }
         Ending::Said(text) if text.trim().is_empty() => aside,
         Ending::Said(text) => Some(text),
         // Written before the actions ran: it may claim what did not happen.
         Ending::Failed(text) if text.trim().is_empty() => None,
-        Ending::Failed(_) if results.iter().any(|result| !result.success) => {
-            Some(report::failure(&results))
-        }
+        Ending::Failed(_) if failed => Some(report::failure(&results)),
         Ending::Failed(_) | Ending::Silent | Ending::Asked => None,
     };
     if let Some(text) = words.filter(|text| !text.trim().is_empty()) {
@@ -353,8 +364,13 @@ fn outcome(turn: &Turn<'_>, done: Done, ending: Ending, verdict: &mut Verdict) -
     }
     if outcome.replies.is_empty() && !results.is_empty() && !silent && !asked {
         // The action is done: say it plainly rather than fail the turn or stay silent.
-        let words: Vec<&str> = results.iter().map(|r| report::short(&r.text)).collect();
-        outcome.replies.push(Content::text(words.join("\n")));
+        let words = if found {
+            let texts: Vec<&str> = results.iter().map(|r| report::short(&r.text)).collect();
+            texts.join("\n")
+        } else {
+            again::CANNOT.to_owned()
+        };
+        outcome.replies.push(Content::text(words));
         outcome.replies.retain(|reply| !reply.is_empty());
     }
     files::add_files(turn, &results, &mut outcome, verdict);
