@@ -87,6 +87,21 @@ CREATE TABLE blocks (
     PRIMARY KEY (agent_id, source, kind, remote)
 ) STRICT, WITHOUT ROWID;
 
+-- Who may use which tool where, and whether it asks first. The nil id stands for all Worlds, Rooms or people.
+CREATE TABLE grants (
+    agent_id BLOB NOT NULL,
+    kind TEXT NOT NULL,
+    tools TEXT NOT NULL,
+    world_id BLOB NOT NULL,
+    room_id BLOB NOT NULL,
+    entity_id BLOB NOT NULL,
+    least TEXT NOT NULL,
+    ask TEXT NOT NULL,
+    pin TEXT,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (agent_id, kind, tools, world_id, room_id, entity_id)
+) STRICT, WITHOUT ROWID;
+
 -- Memories: messages, and what was derived from them (facts, summaries, profiles, fragments). A derived memory has a scope, a time at which it
 -- ceased to be true, and sources.
 
@@ -287,9 +302,16 @@ CREATE TABLE tasks (
     entity_id BLOB,
     tags TEXT NOT NULL,
     metadata TEXT NOT NULL,
-    due INTEGER NOT NULL
+    due INTEGER NOT NULL,
+    run TEXT, -- JSON; none for a row that waits for a person
+    state TEXT, -- of a task that runs by itself: waiting, paused
+    claim BLOB, -- of the process that runs it
+    leased_until INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tasks_due ON tasks (agent_id, due);
+CREATE INDEX tasks_next ON tasks (due) WHERE state = 'waiting';
+CREATE INDEX tasks_of_person ON tasks (agent_id, entity_id) WHERE state IS NOT NULL;
+CREATE INDEX tasks_of_room ON tasks (agent_id, room_id) WHERE state IS NOT NULL;
 
 CREATE TABLE cache (
     agent_id BLOB NOT NULL,
@@ -322,3 +344,60 @@ CREATE TABLE usage (
     PRIMARY KEY (agent_id, day, room_id, entity_id, model)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX usage_of_entity ON usage (agent_id, entity_id, day);
+
+-- The control plane: who operates the program, and what they did.
+
+CREATE TABLE users (
+    id BLOB NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    role TEXT NOT NULL,
+    password TEXT, -- argon2id
+    created_at INTEGER NOT NULL,
+    disabled INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Sessions, tokens and links. `digest` is the SHA-256 of what was handed out.
+CREATE TABLE credentials (
+    digest TEXT NOT NULL PRIMARY KEY,
+    id BLOB NOT NULL UNIQUE,
+    user_id BLOB NOT NULL,
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    role TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    used_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX credentials_of_user ON credentials (user_id);
+CREATE INDEX credentials_of_kind ON credentials (kind, created_at);
+CREATE INDEX credentials_expiry ON credentials (expires_at) WHERE expires_at IS NOT NULL;
+
+CREATE TABLE recorded_changes (
+    seq INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    operation TEXT NOT NULL,
+    target TEXT NOT NULL,
+    before TEXT,
+    after TEXT,
+    origin TEXT NOT NULL
+) STRICT;
+
+-- Answers to requests that may come twice, by the digest of user and key.
+CREATE TABLE kept_answers (
+    key TEXT NOT NULL PRIMARY KEY,
+    request TEXT NOT NULL,
+    status INTEGER,
+    body TEXT,
+    until INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX kept_answers_end ON kept_answers (until);
+
+-- The newest events, for dashboards that were away.
+CREATE TABLE live_events (
+    seq INTEGER PRIMARY KEY,
+    at INTEGER NOT NULL,
+    agent_id BLOB,
+    kind TEXT NOT NULL,
+    data TEXT NOT NULL
+) STRICT;

@@ -4,12 +4,12 @@
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::Message;
+use parking_lot::Mutex;
 use std::{
     fs::File,
     io::{BufReader, Read as _, Seek as _},
     path::{Path, PathBuf},
     process::{Child, Command, ExitStatus, Stdio},
-    sync::Mutex,
     thread,
     time::{Duration, Instant},
 };
@@ -81,23 +81,20 @@ fn build(root: &Path) -> Result<Vec<Binary>> {
 /// Runs every binary and returns the names of those that failed.
 fn run_all(binaries: &[Binary]) -> Vec<String> {
     let (waiting, failed) = (Mutex::new(binaries.iter()), Mutex::new(Vec::new()));
-    let next = || waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next();
+    let next = || waiting.lock().next();
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 while let Some(binary) = next() {
                     if let Err(error) = run_one(binary, DEADLINE) {
                         eprintln!("{}: {error:#}", binary.name);
-                        failed
-                            .lock()
-                            .unwrap_or_else(std::sync::PoisonError::into_inner)
-                            .push(binary.name.clone());
+                        failed.lock().push(binary.name.clone());
                     }
                 }
             });
         }
     });
-    failed.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+    failed.into_inner()
 }
 
 /// Runs one binary. Its output is shown if it fails; otherwise one line of it.

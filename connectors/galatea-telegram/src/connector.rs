@@ -47,8 +47,6 @@ pub struct TelegramConnector {
     sender: Arc<TelegramSender>,
     /// The account's own folder.
     folder: PathBuf,
-    /// The folder that all connectors share.
-    data_dir: PathBuf,
 }
 
 impl fmt::Debug for TelegramConnector {
@@ -87,7 +85,6 @@ impl TelegramConnector {
             chat_state,
             sender,
             folder,
-            data_dir: host.data_dir.clone(),
         })
     }
 
@@ -142,12 +139,12 @@ impl TelegramConnector {
     fn is_ours(&self, found: &Webhook) -> bool {
         let same = |url: &str| Url::parse(url).ok() == Url::parse(&found.url).ok();
         self.config.webhook_url.as_ref().is_some_and(|u| same(u.as_str()))
-            || self.kept_webhook(&found.url).url().is_some_and(same)
+            || self.kept_webhook().url().is_some_and(same)
     }
 
-    /// State of the webhook with this address from earlier runs.
-    fn kept_webhook(&self, address: &str) -> webhook::Keep {
-        webhook::Keep::open(&self.folder, &self.data_dir, address)
+    /// State of our webhook from earlier runs.
+    fn kept_webhook(&self) -> webhook::Keep {
+        webhook::Keep::open(&self.folder)
     }
 
     async fn clear_the_way(&self) -> Result<()> {
@@ -184,7 +181,7 @@ impl TelegramConnector {
             Error::invalid("webhook mode needs TELEGRAM_WEBHOOK_URL").with_code(codes::WEBHOOK)
         })?;
         let listener = webhook::bind(self.config.webhook_listen).await?;
-        let mut keep = self.kept_webhook(address.as_str());
+        let mut keep = self.kept_webhook();
         let secret = match &self.config.webhook_secret {
             Some(secret) => secret.clone(),
             None => keep.secret(),

@@ -10,7 +10,7 @@ use galatea_core::{
 };
 use std::{
     fmt,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, OnceLock},
 };
 use tokio_util::sync::CancellationToken;
@@ -93,8 +93,7 @@ impl XConnector {
                     token: token.clone(),
                     token_secret: token_secret.clone(),
                 };
-                let known = earlier(&folder).filter(|me| me.id.to_string() == account.0);
-                (Auth::OAuth1(keys), account, known, folder)
+                (Auth::OAuth1(keys), account, None, folder)
             }
             (Credentials::OAuth2 { .. }, Some(app)) => {
                 let folder = login_folder(host);
@@ -202,13 +201,6 @@ impl XConnector {
         }
         Ok(me)
     }
-}
-
-/// The account as an earlier version kept it in a file.
-fn earlier(folder: &Path) -> Option<Me> {
-    let kept: serde_json::Value =
-        serde_json::from_slice(&std::fs::read(folder.join("me.json")).ok()?).ok()?;
-    Some(Me { id: number(kept["id"].as_str()?)?, user_name: kept["userName"].as_str()?.to_owned() })
 }
 
 #[async_trait]

@@ -16,6 +16,7 @@ mod reflection_cursor;
 mod rights;
 mod summary;
 mod ties;
+mod timed;
 mod words;
 
 use galatea_core::{
@@ -65,6 +66,7 @@ pub fn plugin() -> Plugin {
         env!("CARGO_PKG_VERSION"),
         "What an agent knows and does without any other plugin",
     )
+    .declares(VARIABLES)
     .action(actions::Reply)
     .action(actions::Ignore)
     .action(actions::Nothing)
@@ -75,6 +77,13 @@ pub fn plugin() -> Plugin {
     .action(actions::SendMessage)
     .action(actions::UpdateContact(Arc::clone(&cache)))
     .action(actions::ChooseOption)
+    .action(actions::OpenChoice)
+    .action(timed::RemindMe)
+    .action(timed::SchedulePost)
+    .action(timed::FollowUp)
+    .task_worker(timed::ReminderWorker)
+    .task_worker(timed::PostWorker)
+    .task_worker(timed::FollowUpWorker)
     .action(actions::UpdateRole)
     .action(actions::UpdateSettings)
     .action(actions::GenerateImage)

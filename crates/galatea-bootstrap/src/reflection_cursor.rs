@@ -54,18 +54,9 @@ impl ReflectionCursor {
         Self { at, ids: ids.collect(), ..Self::default() }
     }
 
-    /// Reads a stored cursor. Early versions stored a time only.
+    /// Reads a stored cursor.
     pub(crate) fn from_stored(value: &serde_json::Value) -> Option<Self> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Stored {
-            Time(Timestamp),
-            Cursor(ReflectionCursor),
-        }
-        Some(match Stored::deserialize(value).ok()? {
-            Stored::Time(at) => Self { at: Timestamp(at.0.saturating_add(1)), ..Self::default() },
-            Stored::Cursor(cursor) => cursor,
-        })
+        Self::deserialize(value).ok()
     }
 
     /// The same, of a reflection that began to read at `from` and has learnt nothing yet. `last` is
@@ -167,12 +158,10 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_time_of_an_earlier_version_means_later_messages() {
+    fn what_is_no_cursor_counts_as_none() {
         let id = MemoryId::fresh();
-        let stored = ReflectionCursor::from_stored(&json!(5)).unwrap();
-        let at = |ids| ReflectionCursor { at: Timestamp(6), ids, ..ReflectionCursor::default() };
-        assert_eq!(stored, at(Vec::new()));
-        let cursor = at(vec![id]);
+        let cursor =
+            ReflectionCursor { at: Timestamp(6), ids: vec![id], ..ReflectionCursor::default() };
         assert_eq!(ReflectionCursor::from_stored(&json!({ "at": 6, "ids": [id] })), Some(cursor));
         assert_eq!(ReflectionCursor::from_stored(&json!("yesterday")), None);
     }

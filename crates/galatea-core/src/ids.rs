@@ -73,6 +73,10 @@ typed_id! {
     RelationshipId;
     /// Id of a [`Task`](crate::Task).
     TaskId;
+    /// A user of the control plane.
+    UserId;
+    /// What signs a user in: a session, a token or a link.
+    CredentialId;
 }
 
 /// elizaOS `stringToUuid`, bit for bit.

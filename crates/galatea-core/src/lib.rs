@@ -245,8 +245,8 @@ pub use event::{Event, EventBus};
 pub use files::file_reader::{FileReader, SentFile};
 pub use files::{private_file, whole_file};
 pub use ids::{
-    Account, AgentId, AgentIdentity, DeliveryId, EntityId, MemberId, MemoryId, RelationshipId,
-    RemoteId, RoomId, Source, TaskId, TurnId, WorldId,
+    Account, AgentId, AgentIdentity, CredentialId, DeliveryId, EntityId, MemberId, MemoryId,
+    RelationshipId, RemoteId, RoomId, Source, TaskId, TurnId, UserId, WorldId,
 };
 pub use memory::derived::{self, Derived, MemoryScope};
 pub use memory::fact;
@@ -268,23 +268,34 @@ pub use people::room_people::RoomPeople;
 pub use plugin::Plugin;
 pub use plugin::action::{self, Action, ActionDocs, ActionResult, AnyAction};
 pub use plugin::agent_view::AgentView;
+pub use plugin::context::PluginContext;
 pub use plugin::evaluator::{self, Evaluator, EvaluatorUse};
+pub use plugin::event_handle::EventHandle;
+pub use plugin::event_handler::EventHandler;
+pub use plugin::hooks::PluginHooks;
 pub use plugin::middleware::{self, Middleware};
+pub use plugin::outbound::Outbound;
 pub use plugin::provider::{self, Provider, ProviderUse};
-pub use plugin::service::{self, Service, ServiceContext, Services};
+pub use plugin::route::{self, Route, RouteHandler};
+pub use plugin::service::{self, Service, ServiceContext, ServiceKey, Services};
+pub use plugin::setting::{PluginSetting, PluginSettings, SettingForm};
 pub use plugin::speakers::{self, Speakers};
 pub use plugin::standing;
 pub use plugin::state::{self, Fragment, State};
-pub use plugin::turn::{self, FinishedTurn, Outbound, Turn};
+pub use plugin::task_worker::{TaskContext, TaskMessage, TaskOutcome, TaskWorker};
+pub use plugin::turn::{self, FinishedTurn, Turn};
 pub use plugin::unstored_usage::TurnUsage;
 pub use search::embedding::{self, Embedding};
-pub use settings::Settings;
 pub use settings::secret::{self, ExposeSecret, SecretString};
+pub use settings::{Settings, variable::Declared};
 pub use store::mentioned;
 pub use store::task::{self, Task};
 pub use text::{markdown, redact, sections, split, visible};
 pub use time::backoff::Backoff;
 pub use time::clock::{self, Clock, Deadline, SharedClock, Skew, SystemClock, Timestamp};
+pub use time::quiet_hours::{self, QuietHours};
+pub use time::schedule::{self, Missed, Schedule};
+pub use time::when;
 pub use time::zone::{self, Zone};
 pub use verdict::{Decision, StepOutcome, Verdict};
 pub use world::room::{self, ChannelType, Room};

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use crate::error::Result;
 
 pub use crate::error::usage::{Spent, Usage};
-pub use answer::{AnsweredBy, Finish, TextAnswer, ToolCall};
+pub use answer::{AnsweredBy, Finish, Opaque, TextAnswer, ToolCall};
 pub use bill::{Attempt, Bill, Payer};
 pub use media::{
     ImageGeneration, ImageRequest, Made, MediaFile, MediaModel, MediaTask, MediaUsage, Sound,
@@ -29,7 +29,7 @@ pub use media::{
 pub use object::{ObjectModel, ObjectModels, ObjectTier};
 pub use registered::{PluginModel, RegisteredModel};
 pub use request::{
-    CacheFor, ChatMessage, ChatPart, ChatRole, Effort, Sampling, TextRequest, ToolSpec,
+    CacheFor, ChatMessage, ChatPart, ChatRole, Effort, Sampling, TextRequest, ToolChoice, ToolSpec,
 };
 
 /// Code of an error that stands for a limit of money or tokens: no model was asked, and the same call

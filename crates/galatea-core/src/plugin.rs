@@ -3,15 +3,24 @@
 pub mod action;
 pub(crate) mod action_docs;
 pub(crate) mod agent_view;
+pub mod context;
 pub mod evaluator;
+pub mod event_handle;
+pub mod event_handler;
+pub mod hooks;
 pub mod middleware;
+pub(crate) mod outbound;
 pub mod provider;
+pub mod route;
 pub mod service;
+pub mod setting;
 pub mod speakers;
 pub mod standing;
 pub mod state;
+pub mod task_worker;
 pub mod turn;
 pub(crate) mod unstored_usage;
+pub mod version;
 
 use std::sync::Arc;
 
@@ -21,8 +30,13 @@ use crate::{
     files::file_reader::FileReader,
     middleware::Middleware,
     model::{PluginModel, RegisteredModel},
+    plugin::{
+        event_handler::EventHandler, hooks::PluginHooks, route::Route, setting::PluginSetting,
+        task_worker::TaskWorker,
+    },
     provider::Provider,
     service::Service,
+    settings::variable::Variable,
 };
 
 /// A bundle of extensions. Order of loading: dependencies first, then lower priority first
@@ -61,6 +75,19 @@ pub struct Plugin {
     pub priority: i32,
     /// Names of plugins that must be loaded before this one.
     pub dependencies: Vec<String>,
+    /// Versions of Galatea that it fits, such as `>=0.1, <0.3`; all if empty. A plugin that does not
+    /// fit is refused when it is loaded.
+    pub galatea: String,
+    /// True if it is off until an agent's character lists it, or its owner enables it.
+    pub optional: bool,
+    /// Settings that it reads. It sees no others, and no secret besides.
+    pub settings: Vec<PluginSetting>,
+    /// Code at its beginning and its end.
+    pub hooks: Option<Arc<dyn PluginHooks>>,
+    /// Code that follows events of the agent.
+    pub events: Vec<Arc<dyn EventHandler>>,
+    /// Paths of the web server that it answers.
+    pub routes: Vec<Route>,
     /// Actions that the model can choose, as [`Self::action`] adds it.
     pub actions: Vec<Arc<dyn AnyAction>>,
     /// Parts of the prompt's context.
@@ -73,6 +100,8 @@ pub struct Plugin {
     pub middleware: Vec<Arc<dyn Middleware>>,
     /// Models that stand beside the configured ones, each for one type.
     pub models: Vec<RegisteredModel>,
+    /// Code that runs tasks at their time; the first one of a name runs them.
+    pub tasks: Vec<Arc<dyn TaskWorker>>,
     /// Reads documents that people send; the first plugin that has one is asked.
     pub file_reader: Option<Arc<dyn FileReader>>,
 }
@@ -86,6 +115,54 @@ impl Plugin {
             description: description.to_owned(),
             ..Self::default()
         }
+    }
+    /// Says which versions of Galatea it fits, such as `>=0.1, <0.3`.
+    #[must_use]
+    pub fn fits(mut self, range: &str) -> Self {
+        range.clone_into(&mut self.galatea);
+        self
+    }
+    /// Leaves it off until a character lists it under `plugins`, or an owner enables it.
+    #[must_use]
+    pub fn optional(mut self) -> Self {
+        self.optional = true;
+        self
+    }
+    /// Loads it after another plugin, which has to be there.
+    #[must_use]
+    pub fn needs(mut self, plugin: &str) -> Self {
+        self.dependencies.push(plugin.to_owned());
+        self
+    }
+    /// Declares a setting that it reads.
+    #[must_use]
+    pub fn setting(mut self, setting: PluginSetting) -> Self {
+        self.settings.push(setting);
+        self
+    }
+    /// Declares settings that its crate reads as constants.
+    #[must_use]
+    pub fn declares(mut self, variables: &[Variable]) -> Self {
+        self.settings.extend(variables.iter().map(PluginSetting::from));
+        self
+    }
+    /// Adds code at its beginning and its end.
+    #[must_use]
+    pub fn hooks(mut self, hooks: impl PluginHooks + 'static) -> Self {
+        self.hooks = Some(Arc::new(hooks));
+        self
+    }
+    /// Adds code that follows events of the agent.
+    #[must_use]
+    pub fn on_events(mut self, handler: impl EventHandler + 'static) -> Self {
+        self.events.push(Arc::new(handler));
+        self
+    }
+    /// Adds a path of the web server.
+    #[must_use]
+    pub fn route(mut self, route: Route) -> Self {
+        self.routes.push(route);
+        self
     }
     /// Adds an action; its type is erased, so that actions of different parameters share a list.
     #[must_use]
@@ -117,6 +194,18 @@ impl Plugin {
         self.models.push(RegisteredModel { priority, model });
         self
     }
+    /// Adds code that runs tasks of its name.
+    #[must_use]
+    pub fn task_worker(mut self, worker: impl TaskWorker) -> Self {
+        self.tasks.push(Arc::new(worker));
+        self
+    }
+    /// Adds an action whose name is known only when the program runs, such as a tool of a server.
+    #[must_use]
+    pub fn any_action(mut self, action: Arc<dyn AnyAction>) -> Self {
+        self.actions.push(action);
+        self
+    }
     /// Reads documents that people send.
     #[must_use]
     pub fn file_reader(mut self, reader: impl FileReader + 'static) -> Self {
@@ -129,4 +218,17 @@ impl Plugin {
         self.middleware.push(Arc::new(middleware));
         self
     }
+}
+
+/// A plugin's name as characters write it, without scope and prefix: `@elizaos/plugin-x`,
+/// `@elizaos-plugins/client-x` and `plugin-x` become `x`.
+pub fn plain_name(name: &str) -> &str {
+    let name = name
+        .strip_prefix('@')
+        .and_then(|scoped| scoped.split_once('/'))
+        .map_or(name, |(_, name)| name);
+    ["plugin-", "client-", "adapter-"]
+        .iter()
+        .find_map(|prefix| name.strip_prefix(prefix))
+        .unwrap_or(name)
 }

@@ -1,8 +1,13 @@
 //! The rights of an action: by role and place, and by whether the prompt has untrusted words.
 //! Structural, from the World as the platform described it; never from text.
 
+mod grant;
 mod table;
 
+pub use grant::{
+    Grant, GrantAsk, GrantKind, Judged, ToolIdentity, ToolPattern, ToolUse, judge, least_as_str,
+    parse_least,
+};
 pub use table::{Authorship, Row, Ruling, Scope, Site, Standing, rows, rule};
 
 use crate::{

@@ -14,7 +14,7 @@ use std::{collections::BTreeMap, fmt, path::PathBuf, str::FromStr, sync::Arc};
 use crate::{
     error::{Error, Result},
     secret::SecretString,
-    settings::variable::Variable,
+    settings::variable::Declared,
 };
 
 /// Origin of a value.
@@ -143,6 +143,16 @@ impl Settings {
         Self::new(layers)
     }
 
+    /// The same without the settings of other names.
+    #[must_use]
+    pub fn only(&self, keep: impl Fn(&str) -> bool) -> Self {
+        let kept = |layer: &Layer| {
+            let kept = layer.iter().filter(|(name, _)| keep(name));
+            kept.map(|(name, setting)| (name.clone(), setting.clone())).collect::<Layer>()
+        };
+        Self::new(self.layers.iter().map(kept).filter(|layer| !layer.is_empty()).collect())
+    }
+
     /// The layers, strongest first.
     pub fn layers(&self) -> &[Layer] {
         &self.layers
@@ -159,27 +169,27 @@ impl Settings {
 
     /// The strongest value under a variable's name or aliases; within one layer the name beats its
     /// aliases.
-    pub fn find(&self, variable: &Variable) -> Option<&Setting> {
+    pub fn find(&self, variable: &impl Declared) -> Option<&Setting> {
         self.layers.iter().find_map(|layer| {
-            std::iter::once(&variable.name)
-                .chain(variable.aliases)
-                .filter_map(|name| layer.get(*name))
+            std::iter::once(variable.name())
+                .chain(variable.aliases().iter().copied())
+                .filter_map(|name| layer.get(name))
                 .find(|s| s.value != Value::String(String::new()) && !s.value.is_null())
         })
     }
 
     /// Origin of a variable's value.
-    pub fn origin(&self, variable: &Variable) -> Origin {
+    pub fn origin(&self, variable: &impl Declared) -> Origin {
         self.find(variable).map_or(Origin::Default, |s| s.origin.clone())
     }
 
     /// Text, or the variable's default.
-    pub fn text(&self, variable: &Variable) -> Option<String> {
-        self.find(variable).map(Setting::text).or_else(|| variable.default.map(str::to_owned))
+    pub fn text(&self, variable: &impl Declared) -> Option<String> {
+        self.find(variable).map(Setting::text).or_else(|| variable.default().map(str::to_owned))
     }
 
     /// A secret. Surrounding spaces and quotes are removed, as people paste them.
-    pub fn secret(&self, variable: &Variable) -> Option<SecretString> {
+    pub fn secret(&self, variable: &impl Declared) -> Option<SecretString> {
         self.find(variable).map(Setting::secret)
     }
 
@@ -187,7 +197,7 @@ impl Settings {
     ///
     /// # Errors
     /// `Invalid` with the origin for anything else.
-    pub fn flag(&self, variable: &Variable) -> Result<bool> {
+    pub fn flag(&self, variable: &impl Declared) -> Result<bool> {
         let Some(text) = self.text(variable) else { return Ok(false) };
         match text.trim().to_ascii_lowercase().as_str() {
             "true" | "1" | "yes" | "on" => Ok(true),
@@ -200,7 +210,7 @@ impl Settings {
     ///
     /// # Errors
     /// `Invalid` with the origin when it does not parse.
-    pub fn parse<T: FromStr>(&self, variable: &Variable, expected: &str) -> Result<Option<T>> {
+    pub fn parse<T: FromStr>(&self, variable: &impl Declared, expected: &str) -> Result<Option<T>> {
         self.text(variable)
             .map(|text| {
                 text.trim()
@@ -214,7 +224,7 @@ impl Settings {
     ///
     /// # Errors
     /// `Invalid` with the origin for a broken JSON array.
-    pub fn list(&self, variable: &Variable) -> Result<Option<Vec<String>>> {
+    pub fn list(&self, variable: &impl Declared) -> Result<Option<Vec<String>>> {
         let Some(text) = self.text(variable) else { return Ok(None) };
         let text = text.trim();
         if text.starts_with('[') {
@@ -231,17 +241,18 @@ impl Settings {
     }
 
     /// An `Invalid` error about this variable with its place; the value itself is not repeated.
-    pub fn invalid_setting(&self, variable: &Variable, what: &str) -> Error {
-        Error::invalid(format!("{} {what}", variable.name))
+    pub fn invalid_setting(&self, variable: &impl Declared, what: &str) -> Error {
+        Error::invalid(format!("{} {what}", variable.name()))
             .with_code("GAL-CFG-VALUE")
             .with("where", self.origin(variable))
-            .with_fix(format!("{}: {}", variable.name, variable.help))
+            .with_fix(format!("{}: {}", variable.name(), variable.help()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Variable;
 
     const FLAG: Variable = Variable::new("A_FLAG", "switches").or("true");
     const LIST: Variable = Variable::new("A_LIST", "lists").alias(&["OLD_LIST"]);

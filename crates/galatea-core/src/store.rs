@@ -18,18 +18,22 @@ use crate::{
 mod about;
 mod audit;
 mod change;
+mod console;
 mod derived;
 mod embedding;
 mod event;
 #[doc(hidden)]
 pub mod export;
 mod forget;
+mod grant;
 #[doc(hidden)]
 pub mod hint;
+mod house;
 mod inbox;
 mod inbox_state;
 mod lease;
 mod link;
+mod live;
 mod memory;
 pub mod mentioned;
 mod outbox;
@@ -38,10 +42,12 @@ mod plugin_cache;
 #[doc(hidden)]
 pub mod question_models;
 mod recall;
+mod record;
 #[doc(hidden)]
 pub mod shared_breaker;
 mod step;
 pub mod task;
+mod task_queue;
 mod turn;
 mod usage;
 
@@ -52,6 +58,7 @@ pub use inbox::Envelope;
 pub use memory::{MemoryQuery, MemoryStore};
 pub use plugin_cache::PluginCache;
 pub use recall::{MOST_RECALLED, Meaning, RecallQuery, RecallStore, Recalled};
+pub use task::{TaskQuery, TaskRun, TaskState};
 pub use usage::{Amount, Day, UsageRow};
 
 // Only the engine and the stores use these: connectors and plugins cannot reach them.
@@ -60,8 +67,13 @@ pub use self::{
     about::{About, AboutAgent, digest},
     audit::{AuditLine, AuditStore, Exceptions, Missing},
     change::{ConnectionChange, EntityChange, RoomChange, WorldChange},
+    console::{
+        ConsoleStore, Counts, DeliveriesQuery, ListedRoom, MemoriesOf, Page, Place, TurnsQuery,
+    },
     event::{EventPosition, EventStore},
     forget::ForgetStore,
+    grant::GrantStore,
+    house::{Credential, CredentialKind, HouseStore, OperatorRole, SecretDigest, User},
     inbox::{
         ConnectorState, InFlightRows, InboxEntry, InboxItem, InboxStore, Ingest, Ingested, Mutation,
     },
@@ -71,11 +83,14 @@ pub use self::{
         fair_share,
     },
     link::LinkStore,
+    live::{LIVE_KEPT, LiveEvent, LiveStore},
     outbox::{
         OpenAccount, OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement,
     },
     partition::{Partition, ROOM_PARTITIONS, room_partition},
+    record::{KeptAnswer, RecordStore, RecordedChange},
     step::{JournalStep, StepStore},
+    task_queue::{TaskCommit, TaskQueue},
     turn::{FinishedMessage, NewDelivery, TurnRecord},
     usage::{
         Block, BlockKind, BlockStore, Holder, SharedSum, SharedTotal, SharedUse, UsageStore,
@@ -120,6 +135,7 @@ pub trait Store:
     + InboxStore
     + OutboxStore
     + StepStore
+    + TaskQueue
     + AuditStore
     + LeaseStore
     + EventStore
@@ -127,6 +143,11 @@ pub trait Store:
     + ForgetStore
     + UsageStore
     + BlockStore
+    + GrantStore
+    + ConsoleStore
+    + HouseStore
+    + RecordStore
+    + LiveStore
 {
 }
 impl<T> Store for T where
@@ -136,6 +157,8 @@ impl<T> Store for T where
         + InboxStore
         + OutboxStore
         + StepStore
+        + TaskQueue
+        + TaskQueue
         + AuditStore
         + LeaseStore
         + EventStore
@@ -143,6 +166,11 @@ impl<T> Store for T where
         + ForgetStore
         + UsageStore
         + BlockStore
+        + GrantStore
+        + ConsoleStore
+        + HouseStore
+        + RecordStore
+        + LiveStore
 {
 }
 
@@ -237,6 +265,18 @@ pub trait TaskStore: Send + Sync {
     /// Tasks of an agent carrying every one of these tags, the one due first before the others.
     /// Called when an action waits for a confirmation, when one is answered, and by plugins.
     async fn tasks(&self, agent: AgentId, tags: &[String]) -> Result<Vec<Task>>;
+    /// A task by its id; none if it does not exist. Called by commands and by plugins.
+    async fn task(&self, agent: AgentId, id: TaskId) -> Result<Option<Task>> {
+        Ok(self.tasks(agent, &[]).await?.into_iter().find(|task| task.id == id))
+    }
+    /// Tasks of an agent that run by themselves, the one due first before the others, at most `limit`.
+    /// Called by lists of reminders, and where their number is limited.
+    async fn scheduled(&self, agent: AgentId, query: TaskQuery, limit: u32) -> Result<Vec<Task>> {
+        let mut tasks = self.tasks(agent, &[]).await?;
+        tasks.retain(|task| task.run.is_some() && query.selects(task));
+        tasks.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+        Ok(tasks)
+    }
     /// Removes a task; false when there was none. Called when a code is used, and by plugins.
     async fn delete_task(&self, agent: AgentId, id: TaskId) -> Result<bool>;
 }

@@ -102,7 +102,7 @@ impl Verdict {
     /// the reason.
     pub fn step(
         &mut self,
-        rule: &'static str,
+        rule: impl Into<Cow<'static, str>>,
         outcome: StepOutcome,
         reason: impl Into<Cow<'static, str>>,
     ) {

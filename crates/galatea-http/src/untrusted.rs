@@ -64,6 +64,21 @@ impl HttpClient {
         fetch(self, self.guarded()?, url, limits).await
     }
 
+    /// The client itself, for a protocol that another library speaks to the server of an address. It
+    /// connects to public addresses only, follows no redirect and uses no proxy. `loopback` says that
+    /// the operator allowed an address of this machine.
+    ///
+    /// # Errors
+    /// `Forbidden` with [`codes::SSRF`] for an address inside our network, `Invalid` for another
+    /// scheme, `Unexpected` when the client cannot be set up.
+    pub fn for_protocol(&self, url: &Url, loopback: bool) -> Result<reqwest::Client> {
+        if loopback && is_loopback(url) {
+            return self.direct().cloned();
+        }
+        admit(url, &self.options().untrusted_exceptions)?;
+        self.guarded().cloned()
+    }
+
     /// True if [`HttpClient::fetch_untrusted`] refuses the host of an address whatever its name
     /// resolves to: an address of an internal network, or this machine. Called for error messages.
     pub fn refuses(&self, url: &Url) -> bool {

@@ -20,6 +20,10 @@ pub struct Count {
     pub links: usize,
     /// Links of accounts that were not stored yet.
     pub new_links: usize,
+    /// Tasks that could be read.
+    pub tasks: usize,
+    /// Tasks that were not stored yet. Those that run by themselves are paused.
+    pub new_tasks: usize,
     /// Documents of a dump, which the agent does not find: their files have to be added.
     pub documents: usize,
     /// Facts about no person, which people can neither see nor delete.

@@ -8,7 +8,7 @@ pub(crate) mod own;
 pub(crate) mod platform;
 
 use galatea_core::{
-    AgentId, Derived, EntityId, IdentityLink, Relationship, RoomId,
+    AgentId, Derived, EntityId, IdentityLink, Relationship, RoomId, Task,
     store::{EntityChange, RoomChange, WorldChange},
 };
 
@@ -32,6 +32,7 @@ pub(crate) enum Item {
     Participant(EntityId, RoomId),
     Relationship(Relationship),
     Link(IdentityLink),
+    Task(Box<Task>),
     Memory {
         row: Box<Derived>,
         /// Whether its author takes part in its Room. Files that list the participants say no.

@@ -92,19 +92,14 @@ pub(crate) fn cite(answer: &str, citations: &[Citation], form: CiteForm) -> Stri
     out
 }
 
-/// Models repeat the list that they see under their earlier answers.
+/// Models repeat the list that they see under their earlier answers, sometimes only its head, or
+/// twice.
 fn without_own_list(answer: &str) -> &str {
-    match answer.rfind(LIST) {
-        Some(at) if answer[..at].ends_with('\n') || at == 0 => {
-            let listed = answer[at + LIST.len()..].lines().filter(|line| !line.trim().is_empty());
-            let only_list = listed.clone().count() > 0
-                && listed
-                    .clone()
-                    .all(|line| line.trim_start().trim_start_matches("- ").starts_with('['));
-            if only_list { answer[..at].trim_end() } else { answer }
-        }
-        _ => answer,
-    }
+    let Some(at) = answer.rfind(LIST) else { return answer };
+    let begins_line = at == 0 || answer[..at].ends_with('\n');
+    let mut listed = answer[at + LIST.len()..].lines().filter(|line| !line.trim().is_empty());
+    let only_list = listed.all(|line| line.trim_start().trim_start_matches("- ").starts_with('['));
+    if begins_line && only_list { without_own_list(answer[..at].trim_end()) } else { answer }
 }
 
 /// Length of the code at the beginning of a text; 0 if it begins with none.
@@ -150,7 +145,7 @@ mod tests {
 
     #[test]
     fn only_pieces_of_the_prompt_stay_and_are_listed() {
-        let listed = |answer| cite(answer, &pieces(), CiteForm::List);
+        let listed = |answer: &str| cite(answer, &pieces(), CiteForm::List);
         assert_eq!(
             listed("Oak [2], built 1921 [3][9]. Twice [1, 2]."),
             "Oak [1], built 1921 [2]. Twice [2][1].\n\nSources:\n[1] Garden › Trees https://example.org/garden\n[2] House, page 3"
@@ -164,6 +159,14 @@ mod tests {
             listed("Oak [2].\n\nSources:\n[1] invented"),
             "Oak [1].\n\nSources:\n[1] Garden › Trees https://example.org/garden"
         );
+        for tail in ["Sources:", "Sources:\n\n", "Sources:\nSources:\n[1] invented"] {
+            let answer = format!("Oak [2].\n\n{tail}");
+            assert_eq!(
+                cite(&answer, &pieces(), CiteForm::List),
+                "Oak [1].\n\nSources:\n[1] Garden › Trees https://example.org/garden"
+            );
+        }
+        assert_eq!(listed("Sources: wool and wood."), "Sources: wool and wood.");
     }
 
     #[test]

@@ -59,11 +59,14 @@ use std::{sync::Arc, time::Duration};
 
 /// Name of the plugin, under which its small values are stored.
 pub const NAME: &str = "knowledge";
+/// Purpose of the plugin, in one sentence.
+pub const PURPOSE: &str = "Documents that the agent finds and cites";
 
 /// Creates the plugin of one agent: the provider `KNOWLEDGE`, the check of citations, and the
 /// service that reads documents and looks for changed ones after each `every` (never if zero).
 pub fn plugin(library: Library, every: Duration) -> Plugin {
-    Plugin::new(NAME, env!("CARGO_PKG_VERSION"), "Documents that the agent finds and cites")
+    Plugin::new(NAME, env!("CARGO_PKG_VERSION"), PURPOSE)
+        .declares(VARIABLES)
         .provider(provider::Knowledge::new(library.clone()))
         .middleware(citing::Citing)
         .file_reader(SentFiles::new(library.parts.parser.clone()))

@@ -109,14 +109,17 @@ impl Knowledge {
             return Ok(Fitting::default());
         }
         let Meanings { meanings, note } =
-            match self.questions.in_turn(turn, agents, &question).await {
+            match self.questions.in_turn(turn, &*self.library.parts.store, agents, &question).await
+            {
                 Ok(asked) => asked,
                 Err(error) => Meanings {
                     meanings: Vec::new(),
                     note: Some(format!("documents are searched by words, not by meaning: {error}")),
                 },
             };
-        let found = search::search(&**turn.store, agents, &question, &meanings, 2 * PIECES).await?;
+        let found =
+            search::search(&*self.library.parts.store, agents, &question, &meanings, 2 * PIECES)
+                .await?;
         Ok(Fitting { pieces: relevant(found, meanings.first()), searched: true, note })
     }
 
@@ -134,7 +137,7 @@ impl Knowledge {
         }
         for agent in agents {
             let query = MemoryQuery::new(*agent, 1).kind(MemoryKind::Fragments);
-            if !turn.store.memories(&query).await?.is_empty() {
+            if !self.library.parts.store.memories(&query).await?.is_empty() {
                 return Ok(None);
             }
         }

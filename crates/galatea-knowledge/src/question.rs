@@ -4,6 +4,7 @@
 use galatea_core::{
     Embedding, EmbeddingModel, MemoryKind, Result, Turn,
     question_models::{Answered, Answers, QuestionModels, Searched, patience},
+    store::PluginStore,
 };
 use parking_lot::Mutex;
 use std::{collections::HashMap, sync::Arc};
@@ -89,11 +90,12 @@ impl Questions {
     pub(crate) async fn in_turn(
         &self,
         turn: &Turn<'_>,
+        store: &dyn PluginStore,
         agents: &[galatea_core::AgentId],
         question: &str,
     ) -> Result<Meanings> {
         let Some(model) = &turn.models.embedding else { return Ok(Meanings::default()) };
-        let searched = Searched { store: &**turn.store, agents, now: turn.now() };
+        let searched = Searched { store, agents, now: turn.now() };
         let deadline = Instant::now() + patience(&turn.agent.settings);
         Ok(self.compare(self.ask(searched, model, question, deadline).await?))
     }

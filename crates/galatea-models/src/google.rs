@@ -21,6 +21,9 @@ use galatea_core::{
 use crate::families::Rules;
 use crate::wire::{Call, Endpoint, Gather, drive, event_frames, require_answer, require_messages};
 
+/// Name of the format in [`Opaque`](galatea_core::model::Opaque).
+const FORMAT: &str = "google";
+
 /// A text model behind `generateContent`.
 pub struct GoogleText {
     endpoint: Endpoint,
@@ -64,7 +67,7 @@ impl TextModel for GoogleText {
         let model = self.info.model.as_str();
         // `contents` has two roles, and instructions stand apart from them.
         let request = &*request.without_late_system();
-        let body = encode::encode(request, &self.rules);
+        let body = encode::encode(request, model, &self.rules);
         let call = Call { model, read: error::read };
         let method =
             if request.stream { ":streamGenerateContent?alt=sse" } else { ":generateContent" };

@@ -22,6 +22,9 @@ use crate::wire::{
     take_turns,
 };
 
+/// Name of the format in [`Opaque`](galatea_core::model::Opaque).
+const FORMAT: &str = "ollama";
+
 /// A text model behind `/chat`.
 pub struct OllamaText {
     endpoint: Endpoint,

@@ -23,8 +23,9 @@ pub(crate) use turns::take_turns;
 
 use galatea_core::{
     Error, Result,
-    model::{Finish, TextAnswer, TextRequest, Usage},
+    model::{Finish, Opaque, TextAnswer, TextRequest, Usage},
 };
+use serde_json::{Map, Value};
 
 /// A decoder's failure, before the endpoint converts it into an error for people.
 #[derive(Debug)]
@@ -63,6 +64,9 @@ pub(crate) fn require_answer(
     model: &str,
     mut answer: TextAnswer,
 ) -> Result<TextAnswer> {
+    if let Some(opaque) = &mut answer.opaque {
+        model.clone_into(&mut opaque.model);
+    }
     if !answer.tool_calls.is_empty() && answer.finish == Finish::Stop {
         answer.finish = Finish::Tools;
     }
@@ -73,6 +77,17 @@ pub(crate) fn require_answer(
         return Err(endpoint.empty(model, answer.finish, answer.usage));
     }
     Ok(answer)
+}
+
+/// What a service needs again of an answer; [`require_answer`] adds the model.
+pub(crate) fn opaque(format: &str, data: Value) -> Opaque {
+    Opaque { format: format.to_owned(), model: String::new(), data }
+}
+
+/// Arguments of a call as an object, for services that take nothing else.
+pub(crate) fn arguments(text: &str) -> Value {
+    let read = serde_json::from_str(text).ok().filter(Value::is_object);
+    read.unwrap_or_else(|| Value::Object(Map::new()))
 }
 
 /// Replaces empty arguments of tool calls by an empty object. If the answer was cut off, its last

@@ -3,11 +3,13 @@
 mod block;
 mod done;
 mod export;
+mod grant;
 pub(crate) mod known;
 pub(crate) mod link;
 mod memory;
 mod mentions;
 mod parts;
+mod reminders;
 
 use galatea_core::{
     AgentIdentity, COMMANDS, Content, EntityId, MemoryId, MemoryKind, ParticipantState, Result,
@@ -17,8 +19,8 @@ use galatea_core::{
 };
 use serde_json::{Map, json};
 
-use self::done::say;
 pub(crate) use self::{done::Done, parts::CommandParts};
+use self::{done::say, grant::GrantParts};
 
 /// The command that asks for the rest of an answer.
 pub(crate) const MORE: &str = "more";
@@ -59,10 +61,17 @@ pub(crate) async fn run(parts: &CommandParts<'_>, turn: &Turn<'_>) -> Result<Don
         "privacy" => privacy(store, turn, args).await?,
         "link" => link::run(parts, turn, args).await?,
         "unlink" => link::end(store, turn).await?,
+        "reminders" => reminders::run(turn, store, args).await?,
         MORE => say(NOTHING),
         "block" | "unblock" => say(block::run(turn, store, name == "unblock", args).await?),
+        "grant" => say(grant::add(&grants(parts), turn, args).await?),
+        "revoke" => say(grant::remove(&grants(parts), turn, args).await?),
         _ => say(help(turn)),
     })
+}
+
+fn grants<'a>(parts: &'a CommandParts<'_>) -> GrantParts<'a> {
+    GrantParts { store: parts.store, registry: parts.registry, known: parts.grants }
 }
 
 /// New start of the conversation: just behind the command, and behind what was said before it

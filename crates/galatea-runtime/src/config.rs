@@ -161,6 +161,12 @@ pub const EVALUATION_PAUSE_SECONDS: Variable = Variable::new(
     "Seconds without an answer in a room after which the agent learns from the conversation there, and seconds without any message after which it embeds messages; 0 does not wait.",
 )
 .or("5");
+/// Rounds of tools in a turn.
+pub const TOOL_STEPS: Variable = Variable::new(
+    "TOOL_STEPS",
+    "Rounds of tools in one turn: the model reads what its tools returned and may call more, up to so many times. All rounds share the turn's time and the agent's limits. From 1 to 20.",
+)
+.or("6");
 /// Time from the start of a turn until it has an answer.
 pub const TURN_TIMEOUT_SECONDS: Variable =
     Variable::new("TURN_TIMEOUT_SECONDS", "Longest time one turn may take, in seconds.").or("120");
@@ -232,6 +238,7 @@ pub const VARIABLES: &[Variable] = &[
     CONVERSATION_TOKENS,
     PROVIDERS_TOTAL_TIMEOUT_MS,
     EVALUATION_PAUSE_SECONDS,
+    TOOL_STEPS,
     TURN_TIMEOUT_SECONDS,
     MESSAGE_TTL_MINUTES,
     ANSWER_TTL_MINUTES,
@@ -257,4 +264,5 @@ pub const VARIABLES: &[Variable] = &[
     BLOCK_ROOMS,
     BLOCK_WORLDS,
     galatea_core::zone::TIMEZONE,
+    galatea_core::quiet_hours::QUIET_HOURS,
 ];

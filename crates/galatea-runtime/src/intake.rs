@@ -10,9 +10,9 @@ pub(crate) mod past;
 use async_trait::async_trait;
 use dashmap::DashMap;
 use galatea_core::{
-    Account, AgentId, Batch, Clock, Connection, ConnectionIds, ConnectorInfo, Cursor, Error,
-    ErrorKind, Event, EventBus, Gap, GatewayBackend, Health, Incoming, IncomingEvent, Received,
-    Result, SendHandler, Source, Store, WorldSync,
+    Account, AgentId, Batch, Clock, Connection, ConnectionIds, ConnectorInfo, Cursor, EntityId,
+    Error, ErrorKind, Event, EventBus, Gap, GatewayBackend, Health, Incoming, IncomingEvent,
+    Received, Result, SendHandler, Source, Store, WorldSync,
     gap::GAPS,
     kill_point,
     store::{ConnectionChange, ConnectorState, InboxEntry, InboxState, Ingest, Ingested, Mutation},
@@ -126,6 +126,8 @@ impl GatewayBackend for Intake {
             }
         }
         let messages = ingest.messages.clone();
+        let people: Vec<EntityId> =
+            ingest.connections.entities.iter().map(|person| person.id).collect();
         let mutates = !ingest.mutations.is_empty();
         kill_point("ingest.before");
         if mutates {
@@ -137,6 +139,9 @@ impl GatewayBackend for Intake {
             kill_point("mutate.after");
         }
         self.directory.committed(known);
+        for entity in people {
+            self.events.publish(Event::EntityUpdated { agent: self.agent, entity });
+        }
         let mut changed = changed.into_iter();
         for (place, after) in after {
             match after {

@@ -9,6 +9,7 @@ mod commands;
 pub mod config;
 mod directory;
 pub mod explain;
+mod grants;
 pub mod history;
 mod in_flight;
 mod inbox;
@@ -21,17 +22,20 @@ mod ownership;
 mod pace;
 pub mod pairing;
 pub mod plan;
+mod plugins;
 mod profile;
-mod registry;
 mod retention;
+mod tasks;
+pub mod tools;
 mod turn;
 mod unknown_outcome;
 
 pub use config::{VARIABLES, platform_variables};
 pub use orchestrator::{
     AccountSettings, AgentChange, AgentFactory, AgentInfo, AgentSpec, AgentState, AgentWork,
-    BudgetState, ConnectorStatus, Encoder, Encoders, Orchestrator, RuntimeOptions, SharedWork,
+    BudgetState, ConnectorStatus, Encoder, Encoders, ExtensionNames, Orchestrator, PluginChoices,
+    PluginInfo, PluginState, RuntimeOptions, ServiceInfo, SettingInfo, SharedWork,
 };
-pub use outbox::LongWait;
+pub use outbox::{LongWait, beside::send_beside};
 pub use ownership::{ClusterOptions, compare_clocks};
 pub use turn::{Failing, Shortened};

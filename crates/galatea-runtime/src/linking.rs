@@ -90,6 +90,7 @@ pub(crate) async fn code(
         tags: vec![CODE.to_owned(), hash(agent, &code)],
         metadata: Map::new(),
         due: now.plus(LIFE),
+        run: None,
     };
     changes.push(RequestedChange::SaveTask { task: Box::new(task) });
     Ok((code, changes))
@@ -241,6 +242,7 @@ impl Question {
             tags: vec![QUESTION.to_owned(), owner.to_string(), sender.to_string()],
             metadata,
             due: self.until,
+            run: None,
         };
         RequestedChange::SaveTask { task: Box::new(task) }
     }

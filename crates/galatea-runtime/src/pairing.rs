@@ -95,7 +95,7 @@ pub(crate) async fn welcome(
             until: now.plus(LIFE),
             sent_at: now,
             row: id(agent, stranger.source, place),
-            place: Some(place),
+            place,
         };
         if reserve(store, agent, &new, &waiting, now).await? {
             store.save_task(&new.stored(agent)).await?;
@@ -115,8 +115,7 @@ async fn reserve(
     waiting: &[PendingPairing],
     now: Timestamp,
 ) -> Result<bool> {
-    let Some(place) = new.place else { return Ok(false) };
-    let key = format!("pairing:place:{}:{place}", new.source);
+    let key = format!("pairing:place:{}:{}", new.source, new.place);
     let seen = store.cached(agent, &key, now).await?;
     let is_fresh = seen.as_ref().is_some_and(|seen| {
         let waits = waiting.iter().any(|p| seen["code"] == p.code.as_str());
@@ -133,16 +132,14 @@ async fn reserve(
 /// The place of a person: a free one, from the number of their id on, so that processes rarely meet
 /// at one; of full ones the place of the person who has waited longest. Never one of `avoided`.
 fn place_for(waiting: &[PendingPairing], stranger: &Stranger<'_>, avoided: &HashSet<u32>) -> u32 {
-    let is_open = |p: &&PendingPairing| p.place.is_none_or(|place| !avoided.contains(&place));
+    let is_open = |p: &&PendingPairing| !avoided.contains(&p.place);
     let here = || waiting.iter().filter(|p| p.source == *stranger.source).filter(is_open);
-    let taken: HashSet<u32> =
-        here().filter_map(|p| p.place).chain(avoided.iter().copied()).collect();
+    let taken: HashSet<u32> = here().map(|p| p.place).chain(avoided.iter().copied()).collect();
     let bytes = stranger.entity.0.as_bytes();
     let first = u32::from_be_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]) % PLACES;
     let free = (0..PLACES).map(|step| (first + step) % PLACES).find(|at| !taken.contains(at));
-    free.unwrap_or_else(|| {
-        here().min_by_key(|p| p.until).and_then(|longest| longest.place).unwrap_or(first)
-    })
+    let longest = || here().min_by_key(|p| p.until).map(|longest| longest.place);
+    free.or_else(longest).unwrap_or(first)
 }
 
 /// Counts a reply to a stranger of this platform, in the store, so that the number holds for all
@@ -186,9 +183,8 @@ pub struct PendingPairing {
     pub sent_at: Timestamp,
     /// The row of the place.
     row: TaskId,
-    /// The place they have among those of their platform. None in rows of versions without places,
-    /// which end within an hour.
-    place: Option<u32>,
+    /// The place they have among those of their platform.
+    place: u32,
 }
 
 /// The row of a place.
@@ -219,6 +215,7 @@ impl PendingPairing {
                 .map(|(key, value)| (key.to_owned(), value))
                 .collect::<Map<_, _>>(),
             due: self.until,
+            run: None,
         }
     }
 
@@ -234,7 +231,7 @@ impl PendingPairing {
             until: task.due,
             sent_at,
             row: task.id,
-            place: task.metadata.get("place").and_then(|at| at.as_u64()?.try_into().ok()),
+            place: task.metadata.get("place")?.as_u64()?.try_into().ok()?,
         })
     }
 }
@@ -297,7 +294,7 @@ mod tests {
             until: Timestamp(until),
             sent_at: Timestamp(0),
             row: id(AgentId::fresh(), &HERE, place),
-            place: Some(place),
+            place,
         }
     }
 
@@ -314,7 +311,7 @@ mod tests {
         assert_eq!(place_for(&waiting, &stranger(person), &HashSet::new()), last);
         waiting.push(waits(last, 1000));
         waiting[77].until = Timestamp(3);
-        let longest = waiting[77].place.unwrap();
+        let longest = waiting[77].place;
         assert_eq!(place_for(&waiting, &stranger(person), &HashSet::new()), longest);
         // Those of another platform take no place here.
         waiting.iter_mut().for_each(|p| p.source = Source::new("there"));

@@ -18,6 +18,7 @@ mod loose;
 mod names;
 mod own_name;
 mod parse;
+mod pieces;
 mod plain;
 mod quoted;
 mod repeat;

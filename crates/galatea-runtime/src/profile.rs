@@ -14,6 +14,8 @@ use crate::{
 pub(crate) struct Profile {
     /// What plugin code sees of the agent.
     pub(crate) view: Arc<AgentView>,
+    /// Its character without secrets.
+    pub(crate) open: Arc<Character>,
     /// Times and sizes of turns.
     pub(crate) limits: Limits,
     /// When to answer, per account.
@@ -36,16 +38,21 @@ impl Profile {
         settings: Settings,
         accounts: HashMap<(Source, Account), AccountSettings>,
     ) -> Result<Self> {
+        // Stored as it is written, shown as it is meant.
+        let character = Arc::new(character.filled());
+        let open = character.without_secrets();
+        let open = if open == *character { Arc::clone(&character) } else { Arc::new(open) };
+        let identity = character.identity();
         Ok(Self {
+            open,
             limits: Limits::from_settings(&settings)?,
             policies: Arc::new(Policies::new(settings.clone(), accounts)),
             services: Arc::new(Policy::from_settings(&settings, &agent_room::SOURCE)?),
             owners: config::owners(&settings)?,
             model_notice: model_notice(&settings),
             view: Arc::new(AgentView {
-                identity: character.identity(),
-                // Stored as it is written, shown as it is meant.
-                character: Arc::new(character.filled()),
+                identity,
+                character,
                 zone: Arc::new(Zone::from_settings(&settings)?),
                 settings,
             }),
@@ -68,8 +75,8 @@ impl CurrentProfile {
     }
 
     /// Replaces the profile. Turns that have begun keep the one that they read.
-    pub(crate) fn replace(&self, profile: Profile) {
-        self.0.store(Arc::new(profile));
+    pub(crate) fn replace(&self, profile: Arc<Profile>) {
+        self.0.store(profile);
     }
 }
 

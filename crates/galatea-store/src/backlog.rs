@@ -5,10 +5,7 @@ use galatea_core::{
     AgentId, MemoryId, MemoryKind, Result,
     store::{EmbeddingClaim, OlderEmbeddings, Unembedded},
 };
-use std::{
-    sync::PoisonError,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 use crate::{
@@ -220,7 +217,7 @@ impl Database {
 
     /// Whether a slower process may still commit an older row than the last one looked at.
     fn may_be_late(&self, agent: AgentId, model: &str, behind: bool) -> bool {
-        let mut marked = self.0.marked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut marked = self.0.marked.lock();
         let key = (agent, model.to_owned());
         let late = marked.get(&key).is_none_or(|at| at.elapsed() < LATE);
         if behind || !marked.contains_key(&key) {

@@ -40,7 +40,7 @@ pub(crate) const ENTITIES_IN_WORLD: Dialects = Dialects {
 };
 
 #[derive(FromRow)]
-struct Stored {
+pub(crate) struct Stored {
     id: Uuid,
     agent_id: Uuid,
     names: String,
@@ -48,7 +48,7 @@ struct Stored {
 }
 
 impl Stored {
-    fn decode(self) -> Result<Entity> {
+    pub(crate) fn decode(self) -> Result<Entity> {
         Ok(Entity {
             id: EntityId(self.id),
             agent_id: AgentId(self.agent_id),

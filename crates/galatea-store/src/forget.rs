@@ -121,6 +121,9 @@ const INBOX: Dialects = Dialects {
     ),
 };
 const TASKS: Dialects = Dialects::same("DELETE FROM tasks WHERE entity_id = $2 AND agent_id = $1");
+/// What the person allowed tools to do without a question.
+const GRANTS: Dialects =
+    Dialects::same("DELETE FROM grants WHERE entity_id = $2 AND agent_id = $1");
 const NAMES: Dialects = Dialects::same(
     "UPDATE entities SET names = '[]', metadata = '{}' WHERE id = $2 AND agent_id = $1",
 );
@@ -245,6 +248,7 @@ pub(crate) const WRITES: &[crate::dialect::Listed] = crate::dialect::listed![
     UNREMEMBERED_UNSENT,
     INBOX,
     TASKS,
+    GRANTS,
     NAMES,
     APPROVED,
     TIES,
@@ -277,7 +281,7 @@ pub(crate) fn push(
     statements.push(UNREMEMBERED_UNSENT.with(values![agent.0, entity.0, turn.0]));
     statements.extend(doomed::remove(None));
     statements.extend(crate::index::keep());
-    statements.extend([INBOX, TASKS, NAMES].map(with));
+    statements.extend([INBOX, TASKS, GRANTS, NAMES].map(with));
     statements.push(APPROVED.with(values![agent.0, format!("pairing:approved:{entity}")]));
     statements.push(relationship::UNLINK.with(values![agent.0, entity.0]));
     change.scrub = true;

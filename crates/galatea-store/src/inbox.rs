@@ -38,6 +38,21 @@ macro_rules! item {
         )
     };
 }
+/// The same with a further column, for lists.
+macro_rules! inbox_row {
+    ($more:literal, $condition:expr) => {
+        concat!(
+            "SELECT ",
+            $more,
+            ", i.id, i.agent_id, i.entity_id, i.room_id, i.source, i.account, i.room_remote, i.remote, i.legacy_id, \
+             CAST(i.envelope AS text) AS envelope, i.state, i.attempts, i.turn_id, CAST(i.verdict AS text) AS verdict, i.received_at, i.finished_at, \
+             m.type AS kind, m.world_id, m.created_at, CAST(m.metadata AS text) AS metadata, CAST(m.content AS text) AS content \
+             FROM inbox i LEFT JOIN memories m ON m.id = i.id ",
+            $condition
+        )
+    };
+}
+pub(crate) use inbox_row;
 
 // A limit is written `LIMIT +$1`: while it plans, SQLite looks at the value of a bare parameter
 // there (`sqlite3ExprIsInteger`), and so would prepare the statement again for every execution.

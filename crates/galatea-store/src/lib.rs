@@ -12,6 +12,7 @@ mod cache;
 mod change;
 mod connect;
 mod connector_state;
+mod console;
 mod convert;
 mod cursor;
 mod deleted;
@@ -25,16 +26,20 @@ mod error;
 mod event;
 mod forget;
 mod forgotten;
+mod grant;
+mod house;
 mod inbox;
 mod index;
 mod lease;
 mod link;
+mod live;
 mod memory;
 mod neighbour;
 mod outbox;
 mod plan;
 mod pool;
 mod postgres;
+mod record;
 mod relationship;
 mod room;
 mod rows;
@@ -54,13 +59,14 @@ pub use sqlite::{Durability, SqliteOptions};
 use galatea_core::{
     AgentId, Clock, Error, Hints, Result, SecretString, Store, Timestamp, redact::Redactor,
 };
+use parking_lot::Mutex;
 use sqlx::{FromRow, postgres::PgRow, sqlite::SqliteRow};
 use std::{
     borrow::Cow,
     collections::HashMap,
     fmt,
     path::Path,
-    sync::{Arc, Mutex, atomic::AtomicI64},
+    sync::{Arc, atomic::AtomicI64},
     time::Instant,
 };
 

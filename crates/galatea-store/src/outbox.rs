@@ -41,6 +41,19 @@ macro_rules! item {
         )
     };
 }
+/// The same with a further column, for lists.
+macro_rules! outbox_row {
+    ($more:literal, $condition:expr) => {
+        concat!(
+            "SELECT ",
+            $more,
+            ", id, turn_id, part, agent_id, source, account, room_id, room_remote, key, memory_id, state, attempt, not_before, expires_at, \
+             created_at, remote, error, outcome_unknown, CAST(body AS text) AS body FROM outbox ",
+            $condition
+        )
+    };
+}
+pub(crate) use outbox_row;
 
 // In SQLite one index has the unsettled rows, by Room, with their accounts. Other questions take
 // their numbers out of it, so that the planner does not walk all rows in the order that is asked for

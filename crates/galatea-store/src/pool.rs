@@ -2,9 +2,10 @@
 //! works, in a task: a round trip to SQLite's thread or to the server, which costs as much as a short
 //! read.
 
+use parking_lot::{Mutex, MutexGuard};
 use sqlx::{Connection, Error};
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 use tokio::{
@@ -119,9 +120,7 @@ impl<O: Open> Pool<O> {
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Idle<O::Connection>>> {
-        // A panic while holding the lock cannot leave the list half changed: every change is one
-        // call.
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle.lock()
     }
 }
 

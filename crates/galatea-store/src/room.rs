@@ -38,7 +38,17 @@ macro_rules! moved {
         )
     };
 }
-const MOVE: [Dialects; 14] = [
+macro_rules! copied_grants {
+    ($to:literal) => {
+        concat!(
+            "INSERT INTO grants (agent_id, kind, tools, world_id, room_id, entity_id, least, ask, pin, at) \
+             SELECT agent_id, kind, tools, world_id, ",
+            $to,
+            ", entity_id, least, ask, pin, at FROM grants WHERE room_id = $1 ON CONFLICT DO NOTHING"
+        )
+    };
+}
+const MOVE: [Dialects; 16] = [
     Dialects {
         sqlite: moved!(
             "$2, agent_id, world_id, parent_id, source, account, $3",
@@ -78,6 +88,9 @@ const MOVE: [Dialects; 14] = [
     Dialects { sqlite: reindex_terms!("m.id IN (SELECT id FROM doomed)"), postgres: "" },
     Dialects { sqlite: "DELETE FROM doomed", postgres: "" },
     Dialects::same("UPDATE tasks SET room_id = $2 WHERE room_id = $1"),
+    // A grant of the Room that exists already wins.
+    Dialects { sqlite: copied_grants!("$2"), postgres: copied_grants!("$2::uuid") },
+    Dialects::same("DELETE FROM grants WHERE room_id = $1 AND $1 <> $2"),
     Dialects::same("UPDATE inbox SET room_id = $2, room_remote = $3 WHERE room_id = $1"),
     Dialects::same("UPDATE outbox SET room_id = $2, room_remote = $3 WHERE room_id = $1"),
 ];
@@ -112,7 +125,7 @@ pub(crate) const PARTICIPANT_STATE: Dialects =
     Dialects::same("SELECT state FROM participants WHERE room_id = $1 AND entity_id = $2");
 
 #[derive(FromRow)]
-struct Stored {
+pub(crate) struct Stored {
     id: Uuid,
     agent_id: Uuid,
     world_id: Uuid,
@@ -126,7 +139,7 @@ struct Stored {
 }
 
 impl Stored {
-    fn decode(self) -> Result<Room> {
+    pub(crate) fn decode(self) -> Result<Room> {
         Ok(Room {
             id: RoomId(self.id),
             agent_id: AgentId(self.agent_id),

@@ -1,7 +1,10 @@
 //! Tasks.
 
 use async_trait::async_trait;
-use galatea_core::{AgentId, EntityId, Result, Task, TaskId, Timestamp, WorldId, store::TaskStore};
+use galatea_core::{
+    AgentId, EntityId, Result, Task, TaskId, Timestamp, WorldId,
+    store::{TaskCommit, TaskQuery, TaskQueue, TaskRun, TaskStore},
+};
 use sqlx::FromRow;
 use uuid::Uuid;
 
@@ -10,23 +13,46 @@ use crate::{
     change::{Change, Write},
     convert::{self, from_json, to_json},
     dialect::{Dialects, Value, values},
+    effect, outbox, relationship, usage,
 };
 
+/// Whoever runs the task as it was has no claim on it any more.
 pub(crate) const SAVE: Dialects = Dialects::same(
-    "INSERT INTO tasks (id, agent_id, name, description, room_id, world_id, entity_id, tags, metadata, due) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
+    "INSERT INTO tasks (id, agent_id, name, description, room_id, world_id, entity_id, tags, metadata, due, run, state) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
      ON CONFLICT (id) DO UPDATE SET agent_id = excluded.agent_id, name = excluded.name, description = excluded.description, \
         room_id = excluded.room_id, world_id = excluded.world_id, entity_id = excluded.entity_id, tags = excluded.tags, \
-        metadata = excluded.metadata, due = excluded.due",
+        metadata = excluded.metadata, due = excluded.due, run = excluded.run, state = excluded.state, claim = NULL, leased_until = NULL",
 );
 pub(crate) const DELETE: Dialects =
     Dialects::same("DELETE FROM tasks WHERE id = $1 AND agent_id = $2");
+/// Ends a claimed task.
+pub(crate) const END: Dialects =
+    Dialects::same("DELETE FROM tasks WHERE id = $1 AND agent_id = $2 AND claim = $3");
+/// Leaves a claimed task to its next run.
+pub(crate) const CONTINUE: Dialects = Dialects::same(
+    "UPDATE tasks SET due = $4, run = $5, state = $6, metadata = $7, claim = NULL, leased_until = NULL \
+     WHERE id = $1 AND agent_id = $2 AND claim = $3",
+);
+pub(crate) const CLAIM: Dialects = Dialects::same(
+    "UPDATE tasks SET claim = $2, leased_until = $4 \
+     WHERE id = $1 AND state = 'waiting' AND due <= $3 AND (leased_until IS NULL OR leased_until <= $3)",
+);
+
+pub(crate) const RENEW: Dialects =
+    Dialects::same("UPDATE tasks SET leased_until = $3 WHERE id = $1 AND claim = $2");
+pub(crate) const RELEASE: Dialects = Dialects {
+    sqlite: "UPDATE tasks SET claim = NULL, leased_until = NULL \
+             WHERE state = 'waiting' AND leased_until IS NOT NULL AND agent_id IN (SELECT unhex(value) FROM json_each($1))",
+    postgres: "UPDATE tasks SET claim = NULL, leased_until = NULL \
+               WHERE state = 'waiting' AND leased_until IS NOT NULL AND agent_id = ANY ($1)",
+};
 
 macro_rules! task {
-    ($condition:literal) => {
+    ($condition:expr) => {
         concat!(
-            "SELECT id, agent_id, name, description, room_id, world_id, entity_id, CAST(tags AS text) AS tags, CAST(metadata AS text) AS metadata, due \
-             FROM tasks WHERE agent_id = $1 AND ",
+            "SELECT id, agent_id, name, description, room_id, world_id, entity_id, CAST(tags AS text) AS tags, CAST(metadata AS text) AS metadata, due, \
+             CAST(run AS text) AS run, leased_until FROM tasks WHERE ",
             $condition
         )
     };
@@ -35,9 +61,40 @@ macro_rules! task {
 /// Every wanted tag must be among the task's.
 pub(crate) const TASKS: Dialects = Dialects {
     sqlite: task!(
-        "NOT EXISTS (SELECT 1 FROM json_each($2) wanted WHERE wanted.value NOT IN (SELECT value FROM json_each(tasks.tags))) ORDER BY due, id"
+        "agent_id = $1 AND NOT EXISTS (SELECT 1 FROM json_each($2) wanted WHERE wanted.value NOT IN (SELECT value FROM json_each(tasks.tags))) ORDER BY due, id"
     ),
-    postgres: task!("tags @> $2 ORDER BY due, id"),
+    postgres: task!("agent_id = $1 AND tags @> $2 ORDER BY due, id"),
+};
+pub(crate) const BY_ID: Dialects = Dialects::same(task!("id = $1 AND agent_id = $2"));
+
+macro_rules! scheduled {
+    ($condition:literal) => {
+        Dialects {
+            sqlite: task!(concat!(
+                "agent_id = $1 AND state IS NOT NULL",
+                $condition,
+                " ORDER BY due, id LIMIT +$2"
+            )),
+            postgres: task!(concat!(
+                "agent_id = $1 AND state IS NOT NULL",
+                $condition,
+                " ORDER BY due, id LIMIT $2"
+            )),
+        }
+    };
+}
+pub(crate) const SCHEDULED: Dialects = scheduled!("");
+pub(crate) const OF_PERSON: Dialects = scheduled!(" AND entity_id = $3");
+pub(crate) const OF_ROOM: Dialects = scheduled!(" AND room_id = $3");
+
+/// In the order of the index, in which a process of many agents finds the first ones at once.
+pub(crate) const NEXT: Dialects = Dialects {
+    sqlite: task!(
+        "state = 'waiting' AND (leased_until IS NULL OR leased_until <= $2) AND +agent_id IN (SELECT unhex(value) FROM json_each($1)) ORDER BY due LIMIT +$3"
+    ),
+    postgres: task!(
+        "state = 'waiting' AND (leased_until IS NULL OR leased_until <= $2) AND agent_id = ANY ($1) ORDER BY due LIMIT $3"
+    ),
 };
 
 #[derive(FromRow)]
@@ -52,11 +109,17 @@ struct Stored {
     tags: String,
     metadata: String,
     due: i64,
+    run: Option<String>,
+    leased_until: Option<i64>,
 }
 
 impl Stored {
     fn decode(self) -> Result<Task> {
+        let run =
+            self.run.as_deref().map(|run| from_json::<TaskRun>("task run", run)).transpose()?;
+        let leased_until = self.leased_until.map(Timestamp);
         Ok(Task {
+            run: run.map(|run| Box::new(TaskRun { leased_until, ..run })),
             id: TaskId(self.id),
             agent_id: AgentId(self.agent_id),
             name: self.name,
@@ -84,8 +147,18 @@ pub(crate) fn push(change: &mut Change, agent: AgentId, task: &Task) -> Result<(
         Value::Jsonb(to_json(&task.tags)?),
         Value::Json(Some(to_json(&task.metadata)?)),
         task.due.0.into(),
+        run_of(task)?,
+        state_of(task).into(),
     ];
     change.push(Write::statement(SAVE.with(values))).map(drop)
+}
+
+fn run_of(task: &Task) -> Result<Value> {
+    Ok(Value::Json(task.run.as_deref().map(to_json).transpose()?))
+}
+
+fn state_of(task: &Task) -> Option<String> {
+    task.run.as_ref().map(|run| run.state.as_str().to_owned())
 }
 
 /// Adds the removal of a task of this agent.
@@ -106,9 +179,91 @@ impl TaskStore for Database {
         self.all(TASKS.with(values)).await?.into_iter().map(Stored::decode).collect()
     }
 
+    async fn task(&self, agent: AgentId, id: TaskId) -> Result<Option<Task>> {
+        self.fetch_one(BY_ID.with(values![id.0, agent.0])).await?.map(Stored::decode).transpose()
+    }
+
+    async fn scheduled(&self, agent: AgentId, query: TaskQuery, limit: u32) -> Result<Vec<Task>> {
+        let rows: Vec<Stored> = match query {
+            TaskQuery::All => self.all(SCHEDULED.with(values![agent.0, limit])).await?,
+            TaskQuery::Person(id) => {
+                self.all(OF_PERSON.with(values![agent.0, limit, id.0])).await?
+            }
+            TaskQuery::Room(id) => self.all(OF_ROOM.with(values![agent.0, limit, id.0])).await?,
+        };
+        rows.into_iter().map(Stored::decode).collect()
+    }
+
     async fn delete_task(&self, agent: AgentId, id: TaskId) -> Result<bool> {
         let mut change = Change::default();
         push_delete(&mut change, agent, id)?;
         Ok(self.write(change).await?.first().is_some_and(|hits| *hits > 0))
+    }
+}
+
+#[async_trait]
+impl TaskQueue for Database {
+    async fn next_tasks(
+        &self,
+        agents: &[AgentId],
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<Task>> {
+        let ids = Value::Ids(agents.iter().map(|agent| agent.0).collect());
+        let values = vec![ids, now.0.into(), limit.into()];
+        self.all(NEXT.with(values)).await?.into_iter().map(Stored::decode).collect()
+    }
+
+    async fn claim_task(
+        &self,
+        task: TaskId,
+        claim: Uuid,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<bool> {
+        let mut change = Change::default();
+        change.push(Write::statement(CLAIM.with(values![task.0, claim, now.0, until.0])))?;
+        Ok(self.write(change).await?.first().is_some_and(|hits| *hits > 0))
+    }
+
+    async fn renew_task(&self, task: TaskId, claim: Uuid, until: Timestamp) -> Result<bool> {
+        let mut change = Change::default();
+        change.push(Write::statement(RENEW.with(values![task.0, claim, until.0])))?;
+        Ok(self.write(change).await?.first().is_some_and(|hits| *hits > 0))
+    }
+
+    async fn release_tasks(&self, agents: &[AgentId]) -> Result<()> {
+        let ids = Value::Ids(agents.iter().map(|agent| agent.0).collect());
+        let mut change = Change::default();
+        change.push(Write::statement(RELEASE.with(vec![ids])))?;
+        self.write(change).await.map(drop)
+    }
+
+    async fn finish_task(&self, commit: TaskCommit) -> Result<()> {
+        let mut change = Change::default();
+        if commit.effects.iter().any(effect::changes_links) {
+            relationship::push_lock(&mut change, commit.agent)?;
+        }
+        let (task, agent, claim) = (commit.task.0, commit.agent.0, commit.claim);
+        let ends = match &commit.next {
+            None => END.with(values![task, agent, claim]),
+            Some(next) => CONTINUE.with(vec![
+                task.into(),
+                agent.into(),
+                claim.into(),
+                next.due.0.into(),
+                run_of(next)?,
+                state_of(next).into(),
+                Value::Json(Some(to_json(&next.metadata)?)),
+            ]),
+        };
+        change.push(Write::Required { statements: vec![ends] })?;
+        self.push_memories(&mut change, commit.memories)?;
+        outbox::push(&mut change, &commit.deliveries)?;
+        usage::push(&mut change, &commit.usage)?;
+        for effect in &commit.effects {
+            effect::push(&mut change, commit.agent, commit.turn, effect, commit.at)?;
+        }
+        self.write(change).await.map(drop)
     }
 }

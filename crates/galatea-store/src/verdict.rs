@@ -127,7 +127,7 @@ mod tests {
     fn verdict(steps: &[(&'static str, StepOutcome, &'static str)]) -> Verdict {
         let mut verdict = Verdict { decision: Decision::Answer, ..Verdict::default() };
         for (rule, outcome, reason) in steps {
-            verdict.step(rule, *outcome, *reason);
+            verdict.step(*rule, *outcome, *reason);
         }
         verdict
     }

@@ -8,11 +8,14 @@ use std::{any::Any, sync::Arc};
 pub mod audit;
 pub mod backlog;
 pub mod connections;
+pub mod console;
 pub mod derived;
 pub mod embeddings;
 pub mod fixtures;
 pub mod followers;
 pub mod forgotten;
+pub mod grants;
+pub mod house;
 pub mod ingest;
 pub mod large;
 pub mod leases;
@@ -98,9 +101,15 @@ macro_rules! store_suite {
             leases: parts_are_shared_out, members_are_counted_by_group, events_reach_the_others, a_lease_ends_by_the_stores_clock, a_process_that_lost_a_part_commits_nothing,
                 a_process_that_lost_an_account_settles_only_what_was_sent, leaving_gives_everything_back,
                 unfinished_is_listed_by_part, the_oldest_unstarted_message_is_known;
+            grants: grants_are_replaced_listed_and_removed, a_forgotten_persons_consents_go, a_moved_rooms_grants_go_along;
             steps: a_step_is_begun_and_gets_its_result, steps_go_with_their_message;
             usage: a_turn_adds_to_the_ledger_in_its_commit, embeddings_bring_their_cost, old_days_of_the_ledger_are_deleted, standings_tell_days_and_holders_apart, many_add_to_one_row_at_once, the_block_list_is_kept;
-            tasks: a_turn_saves_and_removes_tasks, a_conflict_leaves_tasks_as_they_were, of_two_answers_one_takes_the_task, a_forgotten_persons_tasks_go;
+            console: turns_are_paged_without_gaps_or_repeats, lists_are_filtered, rooms_and_people_are_listed,
+                deliveries_are_listed_and_counted, characters_are_read_back;
+            house: an_owner_remains, credentials_end, a_link_is_taken_once, changes_and_answers_are_kept,
+                live_events_are_numbered_and_bounded;
+            tasks: a_turn_saves_and_removes_tasks, a_conflict_leaves_tasks_as_they_were, of_two_answers_one_takes_the_task, a_forgotten_persons_tasks_go,
+                next_tasks_are_found_in_order, a_claimed_task_is_finished_once, of_two_claims_one_counts, a_changed_task_is_not_finished_as_it_was;
             small: agents_are_saved_without_secrets, an_agent_is_cleared_and_erased, values_of_several_agents_are_read_at_once, agents_with_retention_are_told, tasks_are_found_in_order_and_deleted, cached_values_expire, a_cached_value_is_swapped_by_one_of_two, relationships_are_unique,
                 people_are_linked_and_unlinked, of_two_links_at_once_one_is_made,
                 a_link_and_its_end_at_once_leave_one_state, links_are_listed_and_restored;

@@ -33,6 +33,10 @@ pub fn run() -> ExitCode {
     if let Some(code) = galatea_knowledge::sandbox::requested(std::env::args_os()) {
         return code;
     }
+    // The keeper of an MCP server's process, likewise.
+    if let Some(code) = galatea_mcp::child::requested(std::env::args_os()) {
+        return code;
+    }
     let mut threads = tokio::runtime::Builder::new_multi_thread();
     match threads.enable_all().on_thread_park(allocator::collect_before_park).build() {
         Ok(runtime) => runtime.block_on(command()),

@@ -85,3 +85,30 @@ async fn a_model_that_withholds_every_answer_is_not_ready() {
     let question = fails(&stage, &running, 5).await;
     is_told(&stage, &question, "filter withheld the answer").await;
 }
+
+/// That the small model derives no facts is remembered, so `doctor` says it without a process.
+#[tokio::test]
+async fn doctor_says_that_a_model_learns_no_facts_while_nothing_runs() {
+    let stage = Stage::set().await;
+    let mut running = stage.program().arg("start").spawn();
+    running.wait_for_line("ready in").await;
+    running.terminate();
+    running.finish().await;
+    let doctor = async || stage.program().args(["doctor", "--offline"]).run().await.stdout;
+    let before = doctor().await;
+    assert!(!before.contains("GAL-MODEL-FACTS"), "{before}");
+
+    let file = stage.home.path().join(".galatea/galatea.db");
+    let pool = sqlx::SqlitePool::connect(&format!("sqlite://{}", file.display())).await.unwrap();
+    let until = galatea_core::Clock::now(&galatea_core::SystemClock).0 + 3_600_000;
+    let unable =
+        serde_json::json!({ "model": "openai/tiny", "answers": 3, "until": until, "why": "" });
+    let kept = "INSERT INTO cache (agent_id, key, value) SELECT id, 'plugin:bootstrap:reflection-unable', $1 FROM agents";
+    let kept = sqlx::query(kept).bind(unable.to_string()).execute(&pool).await.unwrap();
+    assert_eq!(kept.rows_affected(), 1);
+    pool.close().await;
+    let after = doctor().await;
+    let plain = after.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(plain.contains("GAL-MODEL-FACTS"), "{after}");
+    assert!(plain.contains("openai/tiny cannot derive facts from conversations"), "{after}");
+}

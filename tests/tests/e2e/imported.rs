@@ -189,3 +189,63 @@ async fn a_chat_log_goes_into_a_room_that_exists() {
     let done = run(stage.program(), &["memory", "ls", "--since", "soon"]).await;
     assert_eq!(done.code, Some(2), "{}", done.stderr);
 }
+
+/// A database of an unreleased version is refused with the two commands that move it. After them the
+/// agent goes on with the same people, remembers what was said, and answers nothing again.
+#[tokio::test]
+async fn a_database_of_an_earlier_version_moves_by_export_and_import() {
+    let stage = Stage::set().await;
+    let direct = stage.ann.direct();
+    let mut running = stage.start().await;
+    stage.ann.says(&direct, "Q1: my heron is called Ottokar").send();
+    stage.wait_text(&direct, "A1").await;
+    running.kill_9().await;
+    let file = stage.home.path().join("memories.jsonl");
+    let export = ["memory", "export", "-o", "memories.jsonl"];
+    assert_eq!(run(stage.program(), &export).await.code, Some(0));
+    // Earlier versions wrote neither a last line nor that there is one.
+    let exported = std::fs::read_to_string(&file).unwrap();
+    let lines = exported.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut lines: Vec<Value> = lines.collect();
+    assert_eq!(lines.pop().unwrap()["record"], "end");
+    lines[0].as_object_mut().unwrap().remove("has_end").unwrap();
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    std::fs::write(&file, lines.join("\n")).unwrap();
+
+    let data = stage.home.path().join(".galatea");
+    let database = data.join("galatea.db");
+    let address = format!("sqlite://{}", database.display());
+    let pool = sqlx::SqlitePool::connect(&address).await.unwrap();
+    for change in [
+        "UPDATE _sqlx_migrations SET description = 'init', checksum = x'00'",
+        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES (24, 'deleted', true, x'00', 0)",
+    ] {
+        sqlx::query(change).execute(&pool).await.unwrap();
+    }
+    pool.close().await;
+    for refused in [&["start"][..], &["memory", "ls"]] {
+        let refused = run(stage.program(), refused).await;
+        assert_ne!(refused.code, Some(0));
+        for words in ["GAL-DB-EARLIER", "galatea memory export", "galatea memory import"] {
+            assert!(refused.stderr.contains(words), "{words}: {}", refused.stderr);
+        }
+    }
+
+    for entry in std::fs::read_dir(&data).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if name.starts_with("galatea.db") {
+            std::fs::rename(&path, stage.home.path().join(name)).unwrap();
+        }
+    }
+    let done = json_of(stage.program(), &["memory", "import", "memories.jsonl"]).await;
+    assert_eq!(done["new"], 2, "{done}");
+    let _running = stage.start().await;
+    let found = json_of(stage.program(), &["memory", "search", "heron"]).await;
+    assert!(found.to_string().contains("Ottokar"), "{found}");
+    stage.ann.says(&direct, "Q2: what is it called?").send();
+    assert_eq!(stage.wait_text(&direct, "A2").await, ["A1", "A2"]);
+    let asked = stage.model.requests();
+    let last = asked.iter().rev().find(|request| request.body.to_string().contains("Q2"));
+    assert!(last.unwrap().body.to_string().contains("Ottokar"), "the conversation goes on");
+}

@@ -6,6 +6,7 @@ mod failed;
 mod ledger;
 mod owners;
 mod step_down;
+mod steps;
 
 use async_trait::async_trait;
 use galatea_core::{

@@ -203,7 +203,12 @@ async fn forget_me_deletes_what_this_person_wrote_everywhere() {
     house.say(&dm("7"), "/privacy forget me").await;
     house
         .platform
-        .until("the confirmation", |p| p.texts("7").iter().any(|t| t.contains("6 other messages")))
+        .until("the confirmation", |p| {
+            let says = |text: &String| {
+                text.contains("6 other messages") && text.contains("numbers without words")
+            };
+            p.texts("7").iter().any(says)
+        })
         .await;
     house.quiet().await;
     for id in ids {

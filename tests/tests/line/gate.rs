@@ -34,6 +34,20 @@ async fn unaddressed_chatter_stays_unanswered_and_explain_names_the_setting() {
 }
 
 #[tokio::test]
+async fn the_nickname_of_a_server_calls_the_agent_there_and_nowhere_else() {
+    let house = Plan::new(echo()).build().await;
+    let there = group("-100", "7").where_the_agent_is("Helga die Weberin");
+    for text in ["Helga, hello", "helga die weberin, hello", "hello Helga!"] {
+        house.say(&there, text).await;
+    }
+    house.platform.until_shown("-100", 3).await;
+    house.say(&there, "Helgas are birds, aren't they").await;
+    house.say(&group("-200", "7"), "Helga, hello").await;
+    house.quiet().await;
+    assert_eq!((house.platform.texts("-100").len(), house.platform.texts("-200").len()), (3, 0));
+}
+
+#[tokio::test]
 async fn the_setting_that_explain_names_changes_the_outcome() {
     let house = Plan::new(echo()).set("GROUP_POLICY", "always").build().await;
     house.say(&group("-100", "7"), "nice weather").await;

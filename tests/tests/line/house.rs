@@ -274,6 +274,8 @@ pub(crate) struct Spot {
     pub(crate) name: Option<&'static str>,
     pub(crate) is_bot: bool,
     pub(crate) mention: bool,
+    /// The agent's nickname in the room's server.
+    pub(crate) nickname: Option<&'static str>,
 }
 
 /// A person's direct chat; world and room have the person's id.
@@ -286,6 +288,7 @@ pub(crate) fn dm(person: &'static str) -> Spot {
         name: None,
         is_bot: false,
         mention: false,
+        nickname: None,
     }
 }
 
@@ -305,6 +308,11 @@ impl Spot {
         self
     }
 
+    pub(crate) fn where_the_agent_is(mut self, nickname: &'static str) -> Self {
+        self.nickname = Some(nickname);
+        self
+    }
+
     pub(crate) fn bot(mut self) -> Self {
         self.is_bot = true;
         self
@@ -317,13 +325,14 @@ impl Spot {
             Some(format!("user{}", self.person)),
         );
         entity.is_bot = self.is_bot;
+        let mut room =
+            RoomRef::new(RemoteId::new(self.room), Some(format!("Room {}", self.room)), self.kind);
+        if let Some(nickname) = self.nickname {
+            room.metadata.insert(galatea_core::room::OWN_NAME.into(), nickname.into());
+        }
         Connection {
             world: WorldRef::new(RemoteId::new(self.world), Some(format!("World {}", self.world))),
-            room: RoomRef::new(
-                RemoteId::new(self.room),
-                Some(format!("Room {}", self.room)),
-                self.kind,
-            ),
+            room,
             entity: Some(entity),
         }
     }

@@ -2,6 +2,7 @@
 //! platform and a model that the test controls.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+mod hijacked_tools;
 mod house;
 mod journal;
 mod limits;
@@ -28,6 +29,7 @@ mod embedded;
 mod evaluators;
 mod exhausted;
 mod gate;
+mod granted;
 mod hijacked;
 mod knowledge;
 mod leaks;
@@ -40,7 +42,11 @@ mod restart;
 mod rights;
 mod rooms;
 mod sections;
+mod services;
+mod steps;
 mod stopping;
+mod swaps;
+mod tasks;
 mod typing;
 mod unserved;
 mod voice;

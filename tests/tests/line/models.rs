@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     ModelInfo, Models, Result, TextModel,
-    model::{ChatMessage, ChatRole, OnText, TextAnswer, TextRequest},
+    model::{ChatMessage, ChatRole, OnText, TextAnswer, TextRequest, text_actions},
 };
 use galatea_testkit::models::ScriptedModel;
 use std::sync::Arc;
@@ -28,7 +28,10 @@ fn said(messages: &[ChatMessage]) -> impl Iterator<Item = &ChatMessage> {
 
 /// All that the model reads of a request, in order: the instructions and the messages.
 pub(crate) fn prompt(request: &TextRequest) -> String {
-    let messages = request.messages.iter().map(ChatMessage::text);
+    let messages = request.messages.iter().map(|message| match message.role {
+        ChatRole::Tool => text_actions::in_words(message).text(),
+        _ => message.text(),
+    });
     request.system.iter().cloned().chain(messages).collect::<Vec<_>>().join("\n\n")
 }
 

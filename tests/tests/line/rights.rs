@@ -96,7 +96,7 @@ fn code(house: &House, room: &str) -> String {
 }
 
 /// A person presses a button; returns the press's memory id.
-async fn press(house: &House, at: &Spot, id: &str, data: &str) -> MemoryId {
+pub(super) async fn press(house: &House, at: &Spot, id: &str, data: &str) -> MemoryId {
     let event =
         IncomingEvent::Pressed { id: RemoteId::new(id), message: None, data: data.to_owned() };
     house

@@ -20,7 +20,7 @@ const INTERACTION: &str = "interaction:";
 /// answer stays private whatever the memory of this process has lost.
 const PRIVATE_INTERACTION: &str = "interaction:private:";
 /// Commands whose answer concerns only the caller.
-const PRIVATE: [&str; 5] = ["help", "link", "memory", "privacy", "unlink"];
+const PRIVATE: [&str; 6] = ["help", "link", "memory", "privacy", "reminders", "unlink"];
 
 /// The id of an interaction, from its event.
 pub(crate) fn remote_id(data: &Value) -> Option<RemoteId> {

@@ -204,13 +204,8 @@ impl ShardIntake {
         if let Some(known) = &*direct {
             return Ok(known.clone());
         }
-        let mut known: Vec<u64> =
+        let known: Vec<u64> =
             StateKeeper::new(DIRECT).restore(&self.gateway).await?.unwrap_or_default();
-        // A process of the version before stores its list as a cursor while it still runs.
-        let before = self.gateway.cursor(DIRECT).await?;
-        let before: Vec<u64> =
-            before.and_then(|c| serde_json::from_str(&c.position).ok()).unwrap_or_default();
-        directs::note(&mut known, &before);
         *direct = Some(known.clone());
         Ok(known)
     }

@@ -1,16 +1,15 @@
 //! Runs the shared connector suite against a loopback Discord.
 
 use async_trait::async_trait;
-use galatea_core::{
-    AgentIdentity, ChannelType, Connector, ConnectorConfig, Host, RemoteId, SecretString,
-    SystemClock,
-};
+use galatea_core::{ChannelType, Connector, ConnectorConfig, RemoteId, SecretString};
 use galatea_discord::DiscordConfig;
 use galatea_testkit::{
-    connector_suite::{ConnectorHarness, PlatformFault, Said, Shown, Spot, SpotKind},
+    connector_suite::{
+        ConnectorHarness, PlatformFault, Said, Shown, Spot, SpotKind, running::Hosts,
+    },
     discord::{Channel, DiscordApi, Effect, ErrorBody, Fault, Guild, User},
 };
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 galatea_testkit::connector_suite!(DiscordHarness);
 
@@ -19,7 +18,7 @@ struct DiscordHarness {
     ann: User,
     guild: Guild,
     thread: Channel,
-    folders: Mutex<Vec<tempfile::TempDir>>,
+    hosts: Hosts,
 }
 
 impl DiscordHarness {
@@ -43,21 +42,13 @@ impl ConnectorHarness for DiscordHarness {
         let ann = api.user("Ann", "ann_b");
         let guild = api.guild("Garden", &[&ann]);
         let thread = ann.opens_thread(&guild.general(), "Roses");
-        Self { api, ann, guild, thread, folders: Mutex::default() }
+        Self { api, ann, guild, thread, hosts: Hosts::default() }
     }
 
     fn connector(&self) -> Arc<dyn Connector> {
-        let folder = tempfile::tempdir().unwrap();
         let mut config = DiscordConfig::new(SecretString::from(self.api.token()));
         config.api_root = self.api.url().parse().unwrap();
-        let host = Host {
-            agent: AgentIdentity::new(None, "Galatea"),
-            agent_name: "Galatea".into(),
-            data_dir: folder.path().to_owned(),
-            clock: Arc::new(SystemClock),
-        };
-        self.folders.lock().unwrap().push(folder);
-        config.build(&host).unwrap()
+        config.build(&self.hosts.fresh()).unwrap()
     }
 
     fn canaries(&self) -> Vec<String> {

@@ -181,21 +181,10 @@ pub(crate) struct Keep {
 
 impl Keep {
     /// Reads the file in the account's folder. A missing or malformed file counts as empty.
-    ///
-    /// Earlier versions kept one file in the data folder for all accounts. It is used if the
-    /// account has none of its own, and only if it belongs to the webhook with this address: that
-    /// tells whose file it is.
-    pub(crate) fn open(folder: &Path, data_dir: &Path, address: &str) -> Self {
-        const FILE: &str = "webhook.json";
-        let read = |folder: &Path| -> Option<KeptWebhook> {
-            serde_json::from_slice(&std::fs::read(folder.join(FILE)).ok()?).ok()
-        };
-        let same = |kept: &KeptWebhook| {
-            let url = kept.url.as_deref().and_then(|url| Url::parse(url).ok());
-            url.is_some() && url == Url::parse(address).ok()
-        };
-        let kept = read(folder).or_else(|| read(data_dir).filter(same)).unwrap_or_default();
-        Self { path: folder.join(FILE), kept }
+    pub(crate) fn open(folder: &Path) -> Self {
+        let path = folder.join("webhook.json");
+        let kept = std::fs::read(&path).ok().and_then(|kept| serde_json::from_slice(&kept).ok());
+        Self { path, kept: kept.unwrap_or_default() }
     }
 
     /// The address that was registered last.
@@ -236,11 +225,11 @@ mod tests {
     fn a_made_up_secret_is_kept_and_private() {
         let data = tempfile::tempdir().unwrap();
         let folder = data.path().join("telegram-7");
-        let mut keep = Keep::open(&folder, data.path(), ADDRESS);
+        let mut keep = Keep::open(&folder);
         let secret = keep.secret();
         let url = Url::parse(ADDRESS).unwrap();
         keep.save(Some(&url)).unwrap();
-        let mut again = Keep::open(&folder, data.path(), ADDRESS);
+        let mut again = Keep::open(&folder);
         assert_eq!(again.url(), Some(url.as_str()));
         assert_eq!(again.secret().expose_secret(), secret.expose_secret());
         assert!(secret.expose_secret().len() >= 43);
@@ -250,20 +239,5 @@ mod tests {
             let mode = std::fs::metadata(folder.join("webhook.json")).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
         }
-    }
-
-    #[test]
-    fn the_file_of_an_earlier_version_belongs_to_the_account_with_its_address() {
-        let data = tempfile::tempdir().unwrap();
-        let old = format!(r#"{{"secret":"a-secret-of-an-earlier-version","url":"{ADDRESS}"}}"#);
-        std::fs::write(data.path().join("webhook.json"), old).unwrap();
-        let (one, other) = (data.path().join("telegram-7"), data.path().join("telegram-8"));
-        let mut keep = Keep::open(&one, data.path(), ADDRESS);
-        assert_eq!(keep.secret().expose_secret(), "a-secret-of-an-earlier-version");
-        let elsewhere = "https://bot.example/other";
-        assert_eq!(Keep::open(&other, data.path(), elsewhere).url(), None);
-        // A file of its own is stronger, whatever its address.
-        keep.save(Some(&Url::parse(elsewhere).unwrap())).unwrap();
-        assert_eq!(Keep::open(&one, data.path(), ADDRESS).url(), Some(elsewhere));
     }
 }

@@ -31,7 +31,19 @@ async fn it_comes_up_with_its_name_and_sets_commands_once() {
     }
     assert_eq!(
         api.default_commands().iter().map(|c| c["command"].as_str().unwrap()).collect::<Vec<_>>(),
-        ["ask", "more", "reset", "mute", "unmute", "memory", "privacy", "link", "unlink", "help"]
+        [
+            "ask",
+            "more",
+            "reset",
+            "mute",
+            "unmute",
+            "memory",
+            "reminders",
+            "privacy",
+            "link",
+            "unlink",
+            "help"
+        ]
     );
     assert_eq!(api.calls_of("setMyCommands").len(), 1, "they did not differ the second time");
 }

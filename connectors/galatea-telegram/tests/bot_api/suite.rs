@@ -1,16 +1,15 @@
 //! Runs the shared connector suite against a loopback Bot API server.
 
 use async_trait::async_trait;
-use galatea_core::{
-    AgentIdentity, ChannelType, Connector, ConnectorConfig, Host, RemoteId, SecretString,
-    SystemClock,
-};
+use galatea_core::{ChannelType, Connector, ConnectorConfig, RemoteId, SecretString};
 use galatea_telegram::TelegramConfig;
 use galatea_testkit::{
-    connector_suite::{ConnectorHarness, PlatformFault, Said, Shown, Spot, SpotKind},
+    connector_suite::{
+        ConnectorHarness, PlatformFault, Said, Shown, Spot, SpotKind, running::Hosts,
+    },
     telegram::{BotApi, Chat, Effect, ErrorBody, Fault, User},
 };
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 galatea_testkit::connector_suite!(TelegramHarness);
 
@@ -20,7 +19,7 @@ struct TelegramHarness {
     group: Chat,
     forum: Chat,
     topic: i64,
-    folders: Mutex<Vec<tempfile::TempDir>>,
+    hosts: Hosts,
 }
 
 impl TelegramHarness {
@@ -48,21 +47,13 @@ impl ConnectorHarness for TelegramHarness {
         ann.promotes_bot(&group);
         let forum = api.forum("Forum", &[&ann]);
         let topic = ann.opens_topic(&forum, "Roses");
-        Self { api, ann, group, forum, topic, folders: Mutex::default() }
+        Self { api, ann, group, forum, topic, hosts: Hosts::default() }
     }
 
     fn connector(&self) -> Arc<dyn Connector> {
-        let folder = tempfile::tempdir().unwrap();
         let mut config = TelegramConfig::new(SecretString::from(self.api.token()));
         config.api_root = self.api.url().parse().unwrap();
-        let host = Host {
-            agent: AgentIdentity::new(None, "Galatea"),
-            agent_name: "Galatea".into(),
-            data_dir: folder.path().to_owned(),
-            clock: Arc::new(SystemClock),
-        };
-        self.folders.lock().unwrap().push(folder);
-        config.build(&host).unwrap()
+        config.build(&self.hosts.fresh()).unwrap()
     }
 
     fn canaries(&self) -> Vec<String> {

@@ -3,14 +3,12 @@
 //! which posts X permits a reply to. It is state of the account, so it follows the account to
 //! another machine.
 
-mod earlier;
 mod lists;
 
 use galatea_core::{DeliveryId, Gateway, Result, TurnId};
 use parking_lot::{Mutex, MutexGuard};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::path::PathBuf;
 
 use lists::{Lists, POSTS, Posted, SUMMONS, TARGETS};
 
@@ -21,14 +19,12 @@ pub(crate) struct Journal {
     lists: Mutex<Lists>,
     /// Locked while a list is stored, so that an older copy never replaces a newer one.
     gateway: tokio::sync::Mutex<Option<Gateway>>,
-    /// Folder with the file of an earlier version.
-    earlier: PathBuf,
 }
 
 impl Journal {
-    /// An empty journal. `earlier` is the folder where an earlier version kept its file.
-    pub(crate) fn new(earlier: PathBuf) -> Self {
-        Self { lists: Mutex::default(), gateway: tokio::sync::Mutex::new(None), earlier }
+    /// An empty journal.
+    pub(crate) fn new() -> Self {
+        Self { lists: Mutex::default(), gateway: tokio::sync::Mutex::new(None) }
     }
 
     /// Adds the entries of earlier runs and of other machines. Entries are stored through `gateway`
@@ -37,18 +33,11 @@ impl Journal {
     /// # Errors
     /// Errors of the store.
     pub(crate) async fn restore(&self, gateway: &Gateway) -> Result<()> {
-        let mut kept = Lists {
+        let kept = Lists {
             posts: read(gateway, POSTS).await?,
             summons: read(gateway, SUMMONS).await?,
             targets: read(gateway, TARGETS).await?,
         };
-        // The file is deleted only after its entries are stored.
-        if earlier::add(&mut kept, &self.earlier) {
-            for key in [POSTS, SUMMONS, TARGETS] {
-                gateway.save_state(key, kept.value(key)).await?;
-            }
-            earlier::remove(&self.earlier);
-        }
         // Entries of an earlier run of this process are newer than the stored ones.
         self.lists().put_before(kept);
         *self.gateway.lock().await = Some(gateway.clone());
@@ -175,19 +164,18 @@ mod tests {
         Gateway::new(info, running::identity(), recording.clone(), Arc::new(SystemClock))
     }
 
-    async fn journal(gateway: &Gateway, folder: &std::path::Path) -> Journal {
-        let journal = Journal::new(folder.to_owned());
+    async fn journal(gateway: &Gateway) -> Journal {
+        let journal = Journal::new();
         journal.restore(gateway).await.unwrap();
         journal
     }
 
     #[tokio::test]
     async fn posts_and_targets_survive_the_process_and_summons_go_with_their_events() {
-        let folder = tempfile::tempdir().unwrap();
         let recording = RecordingGateway::new(running::identity());
         let gateway = gateway(&recording);
         let (turn, one, two) = (TurnId::fresh(), DeliveryId::fresh(), DeliveryId::fresh());
-        let first = journal(&gateway, folder.path()).await;
+        let first = journal(&gateway).await;
         first.posted(turn, 0, one, Some(77)).await;
         first.posted(turn, 1, two, None).await;
         first.set_target(two, 9).await.unwrap();
@@ -196,7 +184,7 @@ mod tests {
         assert_eq!(recording.stored_state(SUMMONS), None, "it is not stored before the events");
         let (key, value) = first.summons();
         gateway.save_state(&key, value).await.unwrap();
-        let second = journal(&gateway, folder.path()).await;
+        let second = journal(&gateway).await;
         assert_eq!(*first.lists(), *second.lists());
         assert_eq!(
             (second.receipt(one), second.receipt(two), second.receipt(DeliveryId::fresh())),
@@ -213,7 +201,7 @@ mod tests {
 
     #[test]
     fn the_lists_are_bounded_and_keep_the_newest() {
-        let journal = Journal::new(PathBuf::new());
+        let journal = Journal::new();
         (0..=MOST_SUMMONS as u64).for_each(|post| journal.add_summons(post, summons(post)));
         assert_eq!((journal.summons_of(0), journal.summons_of(1)), (None, Some(summons(1))));
         assert_eq!(journal.lists().summons.len(), MOST_SUMMONS);

@@ -5,7 +5,6 @@ pub(crate) mod api;
 pub(crate) mod auth;
 pub(crate) mod budget;
 pub(crate) mod calls;
-mod earlier;
 mod find;
 pub(crate) mod journal;
 mod latch;
@@ -34,7 +33,6 @@ use crate::{
 };
 use api::Api;
 use calls::PostDraft;
-use earlier::earlier;
 use journal::{Journal, Summons};
 use repeats::Repeats;
 use similar::Recent;
@@ -53,9 +51,9 @@ impl XSender {
         me: Arc<OnceLock<Me>>,
         folder: PathBuf,
     ) -> Self {
-        let journal = Arc::new(Journal::new(folder.clone()));
-        let repeats = Repeats::new(folder.join("said.json"), api.clock().clone());
-        let recent = Recent::new(folder.join("recent.json"));
+        let journal = Arc::new(Journal::new());
+        let repeats = Repeats::new(api.clock().clone());
+        let recent = Recent::new();
         Self { api, config, journal, me, recent, repeats, folder }
     }
 

@@ -5,9 +5,7 @@
 use galatea_core::{Clock, Gateway, Result, StateKeeper, Timestamp};
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
-use std::{collections::VecDeque, convert::Infallible, path::PathBuf, sync::Arc, time::Duration};
-
-use super::earlier;
+use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
 
 /// Period in which a text is not posted twice. A longer one would block the same answer to two
 /// people on one day.
@@ -22,8 +20,6 @@ pub(crate) struct Repeats {
     clock: Arc<dyn Clock>,
     said: Mutex<VecDeque<SaidPost>>,
     keeper: StateKeeper,
-    /// The file of an earlier version.
-    earlier: PathBuf,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,8 +30,8 @@ struct SaidPost {
 
 impl Repeats {
     /// Knows no posts until [`Self::restore`].
-    pub(crate) fn new(earlier: PathBuf, clock: Arc<dyn Clock>) -> Self {
-        Self { clock, said: Mutex::default(), keeper: StateKeeper::new(KEY), earlier }
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, said: Mutex::default(), keeper: StateKeeper::new(KEY) }
     }
 
     /// Adds the posts of earlier runs and of other machines.
@@ -43,8 +39,7 @@ impl Repeats {
     /// # Errors
     /// Errors of the store.
     pub(crate) async fn restore(&self, gateway: &Gateway) -> Result<()> {
-        let kept = self.keeper.restore::<VecDeque<SaidPost>>(gateway).await?;
-        let kept = kept.or_else(|| earlier(&self.earlier)).unwrap_or_default();
+        let kept = self.keeper.restore::<VecDeque<SaidPost>>(gateway).await?.unwrap_or_default();
         let mut said = self.lock();
         // Of an earlier run of this process, the list has most of these already.
         let missing: Vec<SaidPost> = kept.into_iter().filter(|one| !said.contains(one)).collect();
@@ -114,7 +109,7 @@ mod tests {
     #[test]
     fn the_same_words_are_held_back_for_an_hour() {
         let clock = ManualClock::new();
-        let repeats = Repeats::new(PathBuf::new(), clock.shared());
+        let repeats = Repeats::new(clock.shared());
         repeats.add("Sorry, I cannot think right now.");
         repeats.add("👍");
         assert!(repeats.holds("sorry – I cannot think right now!") && repeats.holds("👍"));
@@ -126,7 +121,7 @@ mod tests {
 
     #[test]
     fn the_list_is_bounded() {
-        let repeats = Repeats::new(PathBuf::new(), ManualClock::new().shared());
+        let repeats = Repeats::new(ManualClock::new().shared());
         (0..=KEPT).for_each(|n| repeats.add(&format!("word{n}")));
         assert_eq!(repeats.lock().len(), KEPT);
         assert!(!repeats.holds("word0") && repeats.holds("word1"));

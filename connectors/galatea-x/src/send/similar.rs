@@ -7,10 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeSet, VecDeque},
     convert::Infallible,
-    path::PathBuf,
 };
-
-use super::earlier;
 
 /// Most posts remembered.
 const KEPT: usize = 50;
@@ -28,8 +25,6 @@ type Pieces = BTreeSet<u32>;
 pub(crate) struct Recent {
     posts: Mutex<KeptPosts>,
     keeper: StateKeeper,
-    /// The file of an earlier version.
-    earlier: PathBuf,
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -38,8 +33,8 @@ struct KeptPosts(VecDeque<Pieces>);
 
 impl Recent {
     /// Knows no posts until [`Self::restore`].
-    pub(crate) fn new(earlier: PathBuf) -> Self {
-        Self { posts: Mutex::default(), keeper: StateKeeper::new(KEY), earlier }
+    pub(crate) fn new() -> Self {
+        Self { posts: Mutex::default(), keeper: StateKeeper::new(KEY) }
     }
 
     /// Adds the posts of earlier runs and of other machines.
@@ -47,8 +42,7 @@ impl Recent {
     /// # Errors
     /// Errors of the store.
     pub(crate) async fn restore(&self, gateway: &Gateway) -> Result<()> {
-        let kept = self.keeper.restore::<KeptPosts>(gateway).await?;
-        let mut kept = kept.or_else(|| earlier(&self.earlier)).unwrap_or_default();
+        let mut kept = self.keeper.restore::<KeptPosts>(gateway).await?.unwrap_or_default();
         let mut posts = self.posts();
         // Posts of this process that were not stored are newer than the stored ones.
         let unstored = std::mem::take(&mut posts.0).into_iter().filter(|one| !kept.0.contains(one));
@@ -125,7 +119,7 @@ mod tests {
 
     #[test]
     fn near_duplicates_are_known_and_new_thoughts_are_not() {
-        let recent = Recent::new(PathBuf::new());
+        let recent = Recent::new();
         recent.add("Eleven left-hand gloves since Sunday. No right ones.");
         assert!(recent.holds("Eleven left-hand gloves since Sunday! no right ones"));
         assert!(recent.holds("Twelve left-hand gloves since Sunday. No right ones."));
@@ -135,7 +129,7 @@ mod tests {
 
     #[test]
     fn only_the_recent_ones_count() {
-        let recent = Recent::new(PathBuf::new());
+        let recent = Recent::new();
         recent.add("the first of many posts");
         for n in 0..KEPT {
             recent.add(&format!("{}{}", "xyz".repeat(n), n));

@@ -1,6 +1,6 @@
 //! Tests of the daily spend limit.
 
-use galatea_core::{Clock, Connector, ErrorKind, Health, Retry, Severity, SystemClock};
+use galatea_core::{Connector, ErrorKind, Health, Retry, Severity};
 use galatea_testkit::{
     clock::ManualClock,
     connector_suite::{CapturedLog, RecordingGateway, running::patient},
@@ -205,45 +205,4 @@ async fn what_was_posted_is_known_on_another_machine() {
     }
     assert_eq!(api.shown().len(), 2);
     running.end().await;
-}
-
-/// An earlier version kept what was posted in files.
-#[tokio::test]
-async fn files_of_an_earlier_version_are_read_until_the_state_exists() {
-    let api = XApi::start().await;
-    let asked = api.user("Ann", "ann_b").posts("@galatea_test hello");
-    let home = format!("{}-home", api.account());
-    let data = tempfile::tempdir().unwrap();
-    let folder = data.path().join(format!("x-{}", api.account()));
-    std::fs::create_dir(&folder).unwrap();
-    // Two texts of one trigram, in FNV-1a.
-    let (hash, trigram) = ("abc".bytes(), "xyz".bytes());
-    let hash = hash
-        .fold(0xcbf2_9ce4_8422_2325_u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3));
-    let trigram =
-        trigram.fold(0x811c_9dc5_u32, |h, b| (h ^ u32::from(b)).wrapping_mul(0x0100_0193));
-    let now = SystemClock.now().0;
-    let said = serde_json::json!([{ "words": hash, "at": now }]).to_string();
-    std::fs::write(folder.join("said.json"), said).unwrap();
-    std::fs::write(folder.join("recent.json"), serde_json::json!([[trigram]]).to_string()).unwrap();
-    let mut state = HashMap::new();
-    let rooms = [(asked.to_string(), reply("Abc.", asked)), (home, say("Xyz!"))];
-    for known in [true, false] {
-        let gateway = with_state(state);
-        let running = start(config(&api), data.path(), &gateway);
-        let handler = running.handler().await;
-        running.messages(1).await;
-        for (room, outgoing) in &rooms {
-            let posted = send(&*handler, &api, room, outgoing).await.remove(0);
-            let code = posted.err().and_then(|error| error.code());
-            assert_eq!(code, known.then_some("GAL-X-SIMILAR"), "{room}");
-        }
-        running.end().await;
-        assert_eq!(gateway.stored_state("said").unwrap()[0]["words"], hash);
-        assert_eq!(gateway.stored_state("recent").unwrap()[0][0], trigram);
-        // From now on, only the state counts.
-        state = gateway.states();
-        state.insert("said".to_owned(), serde_json::json!([]));
-        state.insert("recent".to_owned(), serde_json::json!([]));
-    }
 }

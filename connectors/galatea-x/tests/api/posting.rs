@@ -57,10 +57,8 @@ async fn the_next_one_comes_when_it_is_due() {
     let mut config = posting(&api, true);
     // The clock of this test differs from X's, so the test makes no call to X.
     config.replies = false;
-    std::fs::create_dir_all(folder.path().join(format!("x-{}", api.account()))).unwrap();
-    let me = serde_json::json!({ "id": api.account().to_string(), "userName": "galatea_test" })
-        .to_string();
-    std::fs::write(folder.path().join(format!("x-{}/me.json", api.account())), me).unwrap();
+    let me = serde_json::json!({ "id": api.account(), "user_name": "galatea_test" });
+    gateway.put_state("me", me);
     let running = at(config, folder.path(), &gateway, clock.shared());
     running.messages(1).await;
     for _ in 0..40 {

@@ -2,12 +2,11 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use galatea_core::{
-    AgentIdentity, ChannelType, Connector, ConnectorConfig, Host, Media, MediaKind, RemoteId,
-    SystemClock,
-};
+use galatea_core::{ChannelType, Connector, ConnectorConfig, Media, MediaKind, RemoteId};
 use galatea_testkit::{
-    connector_suite::{ConnectorHarness, PlatformFault, Said, Shown, Spot, SpotKind},
+    connector_suite::{
+        ConnectorHarness, PlatformFault, Said, Shown, Spot, SpotKind, running::Hosts,
+    },
     x::{Effect, ErrorBody, Fault, Person, XApi},
 };
 use galatea_x::{Credentials, PollPace, Usd, XConfig};
@@ -25,7 +24,7 @@ struct XHarness {
     bob: Person,
     /// The conversations, and whether each has begun.
     spots: Mutex<HashMap<String, bool>>,
-    folders: Mutex<Vec<tempfile::TempDir>>,
+    hosts: Hosts,
 }
 
 fn number(id: &RemoteId) -> u64 {
@@ -37,11 +36,10 @@ impl ConnectorHarness for XHarness {
     async fn start() -> Self {
         let api = XApi::start().await;
         let (ann, bob) = (api.user("Ann", "ann_b"), api.user("Bob", "bob_c"));
-        Self { api, ann, bob, spots: Mutex::default(), folders: Mutex::default() }
+        Self { api, ann, bob, spots: Mutex::default(), hosts: Hosts::default() }
     }
 
     fn connector(&self) -> Arc<dyn Connector> {
-        let folder = tempfile::tempdir().unwrap();
         let keys = self.api.keys();
         let mut config = XConfig::new(Credentials::OAuth1 {
             api_key: keys.api_key.into(),
@@ -54,14 +52,7 @@ impl ConnectorHarness for XHarness {
         config.daily_limit = Usd::from_cents(100_000);
         config.poll =
             PollPace { fastest: Duration::from_millis(250), slowest: Duration::from_millis(250) };
-        let host = Host {
-            agent: AgentIdentity::new(None, "Galatea"),
-            agent_name: "Galatea".into(),
-            data_dir: folder.path().to_owned(),
-            clock: Arc::new(SystemClock),
-        };
-        self.folders.lock().unwrap().push(folder);
-        config.build(&host).unwrap()
+        config.build(&self.hosts.fresh()).unwrap()
     }
 
     fn canaries(&self) -> Vec<String> {

@@ -6,7 +6,7 @@
 
 use galatea_core::{Result, Task, Turn};
 
-const TAG: &str = "AWAITING_CHOICE";
+pub(crate) const TAG: &str = "AWAITING_CHOICE";
 /// Key in a room's metadata that marks an open choice.
 pub(crate) const MARK: &str = "awaitingChoice";
 /// Maximum number of options shown per choice.

@@ -45,7 +45,7 @@ impl Action for ChooseOption {
         _: &[ActionResult],
     ) -> Result<ActionResult> {
         if !rights::may_change_room(turn)? {
-            return Ok(ActionResult::failed("only admins of this room may choose"));
+            return Ok(ActionResult::failed("only admins of this room may choose").own());
         }
         let open = choices::open(turn).await?;
         let named = |task: &&Task| {
@@ -59,7 +59,9 @@ impl Action for ChooseOption {
         let mut found =
             open.iter().filter(named).filter_map(|task| picks(task).map(|option| (task, option)));
         let (Some((task, option)), None) = (found.next(), found.next()) else {
-            return Ok(ActionResult::failed("no open decision has that option, or several have"));
+            return Ok(
+                ActionResult::failed("no open decision has that option, or several have").own()
+            );
         };
         turn.store.delete_task(turn.agent.identity.id(), task.id).await?;
         let mut result =

@@ -58,7 +58,8 @@ impl Action for UpdateContact {
         if turn.merged.iter().any(|m| m.entity_id != speaker) {
             return Ok(ActionResult::failed(
                 "several people spoke at once; ask whose details these are",
-            ));
+            )
+            .own());
         }
         let known = turn.store.entities(&[speaker]).await?;
         let known =
@@ -86,12 +87,13 @@ impl Action for UpdateContact {
         if noted.is_empty() && forgotten.is_empty() {
             return Ok(ActionResult::failed(
                 "there is nothing to remember: the speaker has not said it here, or too much is remembered already",
-            ));
+            ).own());
         }
         // Stored under a separate key, so that people's own statements never overwrite data of the
         // platform.
         let metadata = Map::from_iter([("contact".to_owned(), Value::Object(contact))]);
         Ok(ActionResult::ok(done(&noted, &forgotten))
+            .own()
             .effect(RequestedChange::MergeEntityMetadata { entity: speaker, metadata }))
     }
 }

@@ -48,17 +48,19 @@ impl Action for GenerateImage {
         _: &[ActionResult],
     ) -> Result<ActionResult> {
         let Some(model) = &turn.models.media.image else {
-            return Ok(ActionResult::failed("no model makes pictures"));
+            return Ok(ActionResult::failed("no model makes pictures").own());
         };
         let prompt = words::line(&params.prompt, LONGEST);
         if prompt.is_empty() {
-            return Ok(ActionResult::failed("it is not said what the picture shows"));
+            return Ok(ActionResult::failed("it is not said what the picture shows").own());
         }
         let request = ImageRequest { prompt: prompt.clone() };
         let shown = ShownFile { kind: MediaKind::Image, name: "picture", description: &prompt };
         Ok(match made_file::make(turn, model.as_ref(), &request, Self::TIME, shown).await? {
-            Some(content) => ActionResult::ok(format!("sent a picture of: {prompt}")).say(content),
-            None => ActionResult::failed("the picture is too large to be sent"),
+            Some(content) => {
+                ActionResult::ok(format!("sent a picture of: {prompt}")).own().say(content)
+            }
+            None => ActionResult::failed("the picture is too large to be sent").own(),
         })
     }
 }

@@ -45,7 +45,7 @@ impl Action for Reply {
         params: ReplyParams,
         _: &[ActionResult],
     ) -> Result<ActionResult> {
-        Ok(ActionResult::ok("replied").say(Content::text(params.text)))
+        Ok(ActionResult::ok("replied").own().say(Content::text(params.text)))
     }
 }
 
@@ -64,7 +64,7 @@ impl Action for Ignore {
         Ok(true)
     }
     async fn run(&self, _: &Turn<'_>, _: NoParams, _: &[ActionResult]) -> Result<ActionResult> {
-        Ok(ActionResult::ok("stayed silent"))
+        Ok(ActionResult::ok("stayed silent").own())
     }
 }
 
@@ -80,6 +80,6 @@ impl Action for Nothing {
         Ok(true)
     }
     async fn run(&self, _: &Turn<'_>, _: NoParams, _: &[ActionResult]) -> Result<ActionResult> {
-        Ok(ActionResult::ok("did nothing"))
+        Ok(ActionResult::ok("did nothing").own())
     }
 }

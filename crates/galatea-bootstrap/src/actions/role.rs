@@ -45,14 +45,14 @@ impl Action for UpdateRole {
         _: &[ActionResult],
     ) -> Result<ActionResult> {
         let Some(world) = turn.world else {
-            return Ok(ActionResult::failed("there are no roles here"));
+            return Ok(ActionResult::failed("there are no roles here").own());
         };
         let speaker = standing::standing(turn, turn.world)?;
         if params.role == Role::Owner
             || Standing::from(params.role) > speaker
             || speaker < Standing::Admin
         {
-            return Ok(ActionResult::failed("a person can't give a role above their own"));
+            return Ok(ActionResult::failed("a person can't give a role above their own").own());
         }
         let people = turn.store.entities_in_room(turn.room.id).await?;
         let wanted = params.name.trim().trim_start_matches('@');
@@ -61,17 +61,18 @@ impl Action for UpdateRole {
         let Some(person) = found.filter(|e| e.id != turn.agent.identity.entity()) else {
             return Ok(ActionResult::failed(
                 "no member of this room has that name, or several have it",
-            ));
+            )
+            .own());
         };
         if rights::role(Some(world), person.id) == Role::Owner {
-            return Ok(ActionResult::failed("an owner's role cannot be changed"));
+            return Ok(ActionResult::failed("an owner's role cannot be changed").own());
         }
         let done = format!(
             "{} now has the role {:?}",
             speakers::display(&person.display_name()),
             params.role
         );
-        Ok(ActionResult::ok(done).effect(RequestedChange::SetRole {
+        Ok(ActionResult::ok(done).own().effect(RequestedChange::SetRole {
             world: world.id,
             entity: person.id,
             role: params.role,

@@ -78,9 +78,9 @@ room_action!(
 
 fn set(turn: &Turn<'_>, state: Option<ParticipantState>, done: &str) -> Result<ActionResult> {
     if !rights::may_change_room(turn)? {
-        return Ok(ActionResult::failed("only admins of this room may ask for that"));
+        return Ok(ActionResult::failed("only admins of this room may ask for that").own());
     }
-    Ok(ActionResult::ok(done).effect(RequestedChange::SetParticipantState {
+    Ok(ActionResult::ok(done).own().effect(RequestedChange::SetParticipantState {
         room: turn.room.id,
         entity: turn.agent.identity.entity(),
         state,

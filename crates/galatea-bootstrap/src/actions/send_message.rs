@@ -51,11 +51,11 @@ impl Action for SendMessage {
         _: &[ActionResult],
     ) -> Result<ActionResult> {
         let Some(world) = turn.world else {
-            return Ok(ActionResult::failed("no other rooms are known here"));
+            return Ok(ActionResult::failed("no other rooms are known here").own());
         };
         let text = params.text.trim();
         if text.is_empty() {
-            return Ok(ActionResult::failed("there is nothing to say"));
+            return Ok(ActionResult::failed("there is nothing to say").own());
         }
         let wanted = params.target.trim().trim_start_matches(['#', '@']);
         let source = params.source.as_deref().filter(|s| !s.trim().is_empty());
@@ -86,10 +86,11 @@ impl Action for SendMessage {
         let (Some(room), true) = (allowed.first(), allowed.len() == 1) else {
             return Ok(ActionResult::failed(
                 "there is no such place, or several, or the requester is not in it",
-            ));
+            )
+            .own());
         };
         if room.id == turn.room.id {
-            return Ok(ActionResult::failed("that is this room; just reply"));
+            return Ok(ActionResult::failed("that is this room; just reply").own());
         }
         let address = Address {
             source: room.source.clone(),
@@ -103,6 +104,10 @@ impl Action for SendMessage {
             format!("in {}", words::name(&room.name))
         };
         let mut result = ActionResult::ok(format!("said it {place}"));
+        // The name of a Room is its owner's word, unless the person said it.
+        if room.kind.is_direct() || room.name.trim().eq_ignore_ascii_case(wanted) {
+            result = result.own();
+        }
         result
             .elsewhere
             .push((address, Content::text(text.graphemes(true).take(LONGEST).collect::<String>())));

@@ -3,7 +3,8 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Action, ActionDocs, ActionResult, Result, Turn,
+    Action, ActionDocs, ActionResult, QuietHours, Result, Turn,
+    quiet_hours::WORLD_QUIET_HOURS,
     rights::{Scope, Standing},
     speakers, standing,
     store::RequestedChange,
@@ -41,7 +42,7 @@ impl Action for UpdateSettings {
     type Params = SettingsParams;
     fn docs(&self) -> ActionDocs {
         ActionDocs::of::<Self>(
-            "Note down a setting or rule for this room. Only when an admin asks. The key retention_days, for the owner only, says after how many days all messages in all rooms of this place are deleted: a whole number of days; 0 keeps them.",
+            "Note down a setting or rule for this room. Only when an admin asks. The key retention_days, for the owner only, says after how many days all messages in all rooms of this place are deleted: a whole number of days; 0 keeps them. Keys for this whole place: quiet_hours (22:00-07:00), missed, welcome, goodbye, hand_over, flag (on or off), moderators_room.",
             &["CHANGE_SETTING", "SET_RULE"],
         )
     }
@@ -55,15 +56,20 @@ impl Action for UpdateSettings {
         _: &[ActionResult],
     ) -> Result<ActionResult> {
         if !rights::may_change_room(turn)? {
-            return Ok(ActionResult::failed("only admins of this room may change its settings"));
+            return Ok(
+                ActionResult::failed("only admins of this room may change its settings").own()
+            );
         }
         let key = words::name(&params.key);
         if key.is_empty() {
-            return Ok(ActionResult::failed("the setting has no name"));
+            return Ok(ActionResult::failed("the setting has no name").own());
         }
         let normal = world_settings::normal(&key);
         if normal == RETENTION {
             return retention(turn, &params.value);
+        }
+        if world_settings::is_own(&normal) && !turn.room.kind.is_direct() {
+            return own(turn, &normal, &params.value);
         }
         let declared = world_settings::declared(&turn.agent.character.settings);
         if let Some(setting) = declared.iter().find(|setting| setting.key == normal)
@@ -76,21 +82,42 @@ impl Action for UpdateSettings {
             // Merging removes a key whose value is null.
             Value::Null
         } else if settings.is_some_and(|known| known.len() >= MOST && !known.contains_key(&key)) {
-            return Ok(ActionResult::failed("this room has too many settings already"));
+            return Ok(ActionResult::failed("this room has too many settings already").own());
         } else {
             json!(words::line(&params.value, LONGEST))
         };
         let changed = Map::from_iter([(key.clone(), value)]);
         let metadata = Map::from_iter([("settings".to_owned(), Value::Object(changed))]);
         Ok(ActionResult::ok(format!("noted: {key}"))
+            .own()
             .effect(RequestedChange::MergeRoomMetadata { room: turn.room.id, metadata }))
     }
+}
+
+/// Sets what has an effect of its own in a World.
+fn own(turn: &Turn<'_>, key: &str, value: &str) -> Result<ActionResult> {
+    let value = words::line(value, LONGEST_WORLD_SETTING);
+    let is_off = ["", "off", "no", "none"].contains(&value.to_lowercase().as_str());
+    if key == WORLD_QUIET_HOURS && !is_off && QuietHours::read(&value).is_none() {
+        return Ok(ActionResult::failed(
+            "quiet_hours are written as 22:00-07:00 or 22:00-07:00 Europe/Berlin, or off",
+        ));
+    }
+    let setting = WorldSetting {
+        key: key.to_owned(),
+        name: key.to_owned(),
+        question: String::new(),
+        required: false,
+        options: Vec::new(),
+        depends_on: Vec::new(),
+    };
+    of_world(turn, &setting, if is_off { "off" } else { &value })
 }
 
 /// Sets what the character wants to know of each World.
 fn of_world(turn: &Turn<'_>, setting: &WorldSetting, value: &str) -> Result<ActionResult> {
     if standing::standing(turn, turn.world)? < Standing::Admin {
-        return Ok(ActionResult::failed("only admins of this place may change its settings"));
+        return Ok(ActionResult::failed("only admins of this place may change its settings").own());
     }
     let value = words::line(value, LONGEST_WORLD_SETTING);
     let value = match setting.accept(&value) {
@@ -110,7 +137,7 @@ fn of_world(turn: &Turn<'_>, setting: &WorldSetting, value: &str) -> Result<Acti
         None => format!("removed: {}", setting.name),
     };
     let change = RequestedChange::SetWorldSetting { world, key, value };
-    Ok(ActionResult::ok(done).effect(change))
+    Ok(ActionResult::ok(done).own().effect(change))
 }
 
 /// Sets how long the World keeps its messages.
@@ -118,10 +145,13 @@ fn retention(turn: &Turn<'_>, value: &str) -> Result<ActionResult> {
     if turn.room.kind.is_direct() {
         return Ok(ActionResult::failed(
             "this is set in groups only; here /privacy forget me deletes what a person wrote",
-        ));
+        )
+        .own());
     }
     if standing::standing(turn, turn.world)? < Standing::Owner {
-        return Ok(ActionResult::failed("only the owner says how long messages are kept here"));
+        return Ok(
+            ActionResult::failed("only the owner says how long messages are kept here").own()
+        );
     }
     let Some(days) = days(value).filter(|days| *days <= MOST_RETENTION_DAYS) else {
         return Ok(ActionResult::failed(format!(
@@ -140,7 +170,7 @@ fn retention(turn: &Turn<'_>, value: &str) -> Result<ActionResult> {
         ),
     };
     let change = RequestedChange::SetRetention { world: turn.room.world_id, days };
-    Ok(ActionResult::ok(done).effect(change))
+    Ok(ActionResult::ok(done).own().effect(change))
 }
 
 /// Days as `30`, `30 days` or `1 day`. Any other unit is refused: "1 year" is not a day.

@@ -47,17 +47,17 @@ impl Action for Speak {
         _: &[ActionResult],
     ) -> Result<ActionResult> {
         let Some(model) = &turn.models.media.speech else {
-            return Ok(ActionResult::failed("no model speaks"));
+            return Ok(ActionResult::failed("no model speaks").own());
         };
         let text = words::line(&params.text, LONGEST);
         if text.is_empty() {
-            return Ok(ActionResult::failed("there is nothing to say"));
+            return Ok(ActionResult::failed("there is nothing to say").own());
         }
         let request = SpeechRequest { text: text.clone() };
         let shown = ShownFile { kind: MediaKind::Audio, name: "voice", description: &text };
         Ok(match made_file::make(turn, model.as_ref(), &request, Self::TIME, shown).await? {
-            Some(content) => ActionResult::ok(said(&params.text, &text)).say(content),
-            None => ActionResult::failed("the recording is too large to be sent"),
+            Some(content) => ActionResult::ok(said(&params.text, &text)).own().say(content),
+            None => ActionResult::failed("the recording is too large to be sent").own(),
         })
     }
 }

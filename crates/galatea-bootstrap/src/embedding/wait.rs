@@ -1,12 +1,9 @@
 //! Wait: when the service embeds. What evaluators have made is embedded at once. Messages wait until
 //! the agent is quiet, so that their embeddings do not compete with answers.
 
-use galatea_core::{AgentId, Clock, Deadline, Event, ServiceContext};
+use galatea_core::{AgentId, Clock, Deadline, Event, ServiceContext, event::EventReceiver};
 use std::{sync::Arc, time::Duration};
-use tokio::sync::broadcast::{
-    Receiver,
-    error::{RecvError, TryRecvError},
-};
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 /// Between two looks for what this process has no event of: an import by another process, facts that
 /// another process learnt, and claims of processes that ended. A look costs a few statements that
@@ -30,7 +27,7 @@ pub(super) enum Due {
 pub(super) struct Wait {
     agent: AgentId,
     clock: Arc<dyn Clock>,
-    events: Receiver<Event>,
+    events: EventReceiver,
     /// Time for which the agent has to be quiet.
     quiet: Duration,
     /// Since the first message that was not looked at yet: when the agent counts as quiet, and when

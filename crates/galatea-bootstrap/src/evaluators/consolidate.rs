@@ -3,7 +3,7 @@
 //! the log says how many they are.
 
 use galatea_core::{
-    Derived, Event, MemoryId, MemoryKind, Result, Timestamp, Turn,
+    Derived, MemoryId, MemoryKind, Result, Timestamp, Turn,
     model::Tier,
     store::{DerivedChange, MemoryQuery, Superseded},
 };
@@ -74,14 +74,8 @@ async fn ask(turn: &Turn<'_>, offered: &[&Derived], until: Timestamp) -> MergeAn
     let answers = merge::merge(turn, offered, until).await;
     if let Some(usage) = answers.usage {
         let info = turn.models.text(Tier::TextSmall).info();
-        turn.events.publish(Event::ModelUsed {
-            agent: turn.agent.identity.id(),
-            turn: Some(turn.id),
-            provider: info.provider.clone(),
-            model: info.model.clone(),
-            usage,
-            millis: u64::try_from(turn.now().since(started).as_millis()).unwrap_or(u64::MAX),
-        });
+        let took = turn.now().since(started);
+        turn.events.model_used(turn.id, &info.provider, &info.model, usage, took);
     }
     answers
 }

@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Evaluator, EvaluatorUse, Event, FinishedTurn, Memory, MemoryId, MemoryKind, Relationship,
+    Evaluator, EvaluatorUse, FinishedTurn, Memory, MemoryId, MemoryKind, Relationship,
     RelationshipId, Result, Timestamp, Turn, Variable,
     fact::is_merged,
     kill_point,
@@ -122,14 +122,8 @@ impl Reflection {
         let started = turn.now();
         let asked = question::ask(talk, model.as_ref(), &known, &turn.agent.zone, until);
         let (asked, shown_from) = asked.await?;
-        turn.events.publish(Event::ModelUsed {
-            agent,
-            turn: Some(turn.id),
-            provider: model.info().provider.clone(),
-            model: model.info().model.clone(),
-            usage: asked.usage,
-            millis: u64::try_from(turn.now().since(started).as_millis()).unwrap_or(u64::MAX),
-        });
+        let (info, took) = (model.info(), turn.now().since(started));
+        turn.events.model_used(turn.id, &info.provider, &info.model, asked.usage, took);
         let lesson = asked.value;
         let people = TalkPeople::new(turn, talk, &members);
         let applied = apply::change(turn, talk, &people, &known, shown_from, &lesson.facts);

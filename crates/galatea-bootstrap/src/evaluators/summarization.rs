@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    Content, Derived, ErrorKind, Evaluator, EvaluatorUse, Event, FinishedTurn, Memory, MemoryId,
+    Content, Derived, ErrorKind, Evaluator, EvaluatorUse, FinishedTurn, Memory, MemoryId,
     MemoryKind, MemoryScope, Result, RoomId, TextModel, Timestamp, Turn, kill_point,
     model::{TextAnswer, Tier},
     standing,
@@ -221,14 +221,8 @@ pub(super) fn used(
     answer: &TextAnswer,
     started: Timestamp,
 ) {
-    turn.events.publish(Event::ModelUsed {
-        agent: turn.agent.identity.id(),
-        turn: Some(turn.id),
-        provider: model.info().provider.clone(),
-        model: model.info().model.clone(),
-        usage: answer.usage,
-        millis: u64::try_from(turn.now().since(started).as_millis()).unwrap_or(u64::MAX),
-    });
+    let (info, took) = (model.info(), turn.now().since(started));
+    turn.events.model_used(turn.id, &info.provider, &info.model, answer.usage, took);
 }
 
 /// Stores the summary in place of the one before it. It goes with each of its messages, and then

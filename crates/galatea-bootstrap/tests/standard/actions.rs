@@ -229,6 +229,7 @@ async fn an_open_choice_is_made_by_those_who_may() {
         tags: vec!["AWAITING_CHOICE".into()],
         metadata: Map::from_iter([("options".to_owned(), json!(["post", { "name": "cancel" }]))]),
         due: scene.clock_now(),
+        run: None,
     };
     scene.double.tables().tasks.push(task.clone());
     let asked = scene.double.tables().asked;

@@ -3,10 +3,10 @@
 use async_trait::async_trait;
 use galatea_core::{
     Account, ActionResult, Address, AgentView, AnyAction, ChannelType, Character, Clock, Content,
-    Entity, EntityId, EventBus, Fragment, Memory, MemoryId, MemoryKind, ModelInfo, Models,
-    Outbound, Outgoing, Participant, Plugin, Provider, ProviderUse, RemoteId, Result, Role, Room,
-    RoomId, RoomPeople, ServiceContext, Services, Settings, Source, State, Timestamp, Turn, TurnId,
-    TurnUsage, World, WorldId, WorldMetadata,
+    Entity, EntityId, EventBus, EventHandle, Fragment, Memory, MemoryId, MemoryKind, ModelInfo,
+    Models, Outbound, Outgoing, Participant, Plugin, Provider, ProviderUse, RemoteId, Result, Role,
+    Room, RoomId, RoomPeople, ServiceContext, Services, Settings, Source, State, Timestamp, Turn,
+    TurnId, TurnUsage, World, WorldId, WorldMetadata,
     store::{Envelope, PluginCache, PluginStore, UsageRow},
     turn::Catalog,
     world::Ownership,
@@ -62,6 +62,7 @@ pub(crate) struct Scene {
     services: Services,
     pub(crate) catalog: Catalog,
     pub(crate) events: EventBus,
+    handle: EventHandle,
     outbound: Arc<dyn Outbound>,
     pub(crate) plugin: Plugin,
 }
@@ -130,6 +131,7 @@ impl Scene {
             created_at: clock.now(),
         };
         let agent_id = agent.identity.id();
+        let events = EventBus::default();
         let mut scene = Self {
             room: Room {
                 id: RoomId(uuid::Uuid::from_u128(100)),
@@ -162,7 +164,8 @@ impl Scene {
             state: State::default(),
             services: Services::default(),
             catalog: Catalog::default(),
-            events: EventBus::default(),
+            handle: EventHandle::new(events.clone(), agent_id, "bootstrap"),
+            events,
             outbound: Arc::new(Nowhere),
             plugin: galatea_bootstrap::plugin(),
         };
@@ -293,7 +296,7 @@ impl Scene {
             services: &self.services,
             catalog: &self.catalog,
             clock: &self.shared_clock,
-            events: &self.events,
+            events: &self.handle,
             outbound: &self.outbound,
         }
     }
@@ -303,10 +306,15 @@ impl Scene {
         ServiceContext {
             agent: Arc::new(self.agent.clone()),
             store: Arc::clone(&self.store),
+            settings: galatea_core::PluginSettings::default(),
+            cache: self.cache.clone(),
+            services: self.services.clone(),
+            outbound: Arc::clone(&self.outbound),
+            models: self.models.clone(),
             embedding: self.models.embedding.clone(),
             usage: Arc::clone(&self.usage) as _,
             clock: Arc::clone(&self.shared_clock),
-            events: self.events.clone(),
+            events: self.handle.clone(),
         }
     }
 

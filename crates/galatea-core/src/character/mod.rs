@@ -185,6 +185,17 @@ pub struct Style {
 }
 
 impl Character {
+    /// The same without secrets, for code that must not see them.
+    #[must_use]
+    pub fn without_secrets(&self) -> Self {
+        Self {
+            settings: secrets::open_part(&self.settings),
+            secrets: Secrets::default(),
+            settings_secrets: Secrets::default(),
+            ..self.clone()
+        }
+    }
+
     /// Who this is for id derivation.
     pub fn identity(&self) -> AgentIdentity {
         AgentIdentity::new(self.id.as_deref(), &self.name)

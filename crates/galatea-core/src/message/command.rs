@@ -11,6 +11,7 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("mute", "Stay silent in this room"),
     ("unmute", "Speak again in this room"),
     ("memory", "What I remember of you, and how to correct or delete it"),
+    ("reminders", "What I shall remind you of, and how to remove it"),
     ("privacy", "What I store, and how to see or delete it"),
     ("link", "Be the same person to me on another platform"),
     ("unlink", "Stop being the same person as on another platform"),
@@ -22,6 +23,7 @@ pub const COMMANDS: &[(&str, &str)] = &[
 pub const COMMAND_WORDS: &[(&str, &str, &str)] = &[
     ("ask", "question", "What you want to know"),
     ("memory", "change", "forget NUMBER, or correct NUMBER and the right words"),
+    ("reminders", "change", "remove NUMBER; zone CITY, to set your time zone"),
     ("privacy", "wish", "export, to get a copy; forget me, to delete everything"),
     ("link", "code", "The code from the other platform; yes or no to the question there"),
 ];
@@ -37,4 +39,14 @@ pub struct Command {
     pub name: String,
     /// The rest of the line.
     pub args: String,
+}
+
+impl Command {
+    /// The command behind a button of the agent, whose data is `/name args`; none for other buttons.
+    pub fn of_button(data: &str) -> Option<Self> {
+        let line = data.strip_prefix('/')?;
+        let (name, args) = line.split_once(' ').unwrap_or((line, ""));
+        let known = COMMANDS.iter().any(|(known, _)| *known == name);
+        known.then(|| Self { name: name.to_owned(), args: args.trim().to_owned() })
+    }
 }

@@ -1,6 +1,7 @@
 //! Answer of a text model.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{Price, Usage};
 
@@ -11,6 +12,10 @@ pub struct TextAnswer {
     pub text: String,
     /// Tools it wants called, arguments as the model wrote them.
     pub tool_calls: Vec<ToolCall>,
+    /// What the service needs again when the conversation goes on after these calls; none where it
+    /// needs nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opaque: Option<Opaque>,
     /// Tokens used, as the provider counts.
     pub usage: Usage,
     /// Why the model stopped writing.
@@ -45,6 +50,18 @@ pub struct AnsweredBy {
     /// The first of them found the prompt too long.
     #[serde(default)]
     pub too_long: bool,
+}
+
+/// An answer as a service wrote it. Signatures of thoughts hold only with what they sign, in its
+/// order, so nothing of it is changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Opaque {
+    /// The wire format: `anthropic`, `google`, `responses`, `chat`, `ollama`.
+    pub format: String,
+    /// The model that wrote it; another one cannot read it.
+    pub model: String,
+    /// The content in that format.
+    pub data: Value,
 }
 
 /// An action that the model wants to call.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{borrow::Cow, sync::Arc};
 
-use super::Bill;
+use super::{Bill, Opaque, ToolCall};
 use crate::clock::Timestamp;
 
 /// A call to a text model.
@@ -23,6 +23,10 @@ pub struct TextRequest {
     pub opening: usize,
     /// Tools it may call. Shared, too.
     pub tools: Arc<Vec<ToolSpec>>,
+    /// Whether it may call them now. Tools that were called stay described even where none may be
+    /// called any more: some services refuse results without them.
+    #[serde(default)]
+    pub tool_choice: ToolChoice,
     /// Sampling; unset values are left to the provider.
     pub params: Sampling,
     /// Ask for a stream.
@@ -126,6 +130,17 @@ impl TextRequest {
     }
 }
 
+/// Use of a request's tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolChoice {
+    /// The model decides.
+    #[default]
+    Auto,
+    /// The model answers in words.
+    None,
+}
+
 /// Time for which a provider is asked to keep a part of a request in its cache. To keep it longer
 /// costs more when it is stored, so it pays only where a request that begins alike follows in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -169,6 +184,40 @@ impl ChatMessage {
             name: None,
         }
     }
+    /// A step of the model: its words, the tools it called, and what the service needs again of it.
+    pub fn called(text: &str, calls: &[ToolCall], opaque: Option<Opaque>) -> Self {
+        let text = (!text.trim().is_empty()).then(|| ChatPart::Text { text: text.to_owned() });
+        let calls = calls.iter().cloned().map(|call| ChatPart::ToolCall { call });
+        let opaque = opaque.map(|opaque| ChatPart::Opaque { opaque });
+        let parts = opaque.into_iter().chain(text).chain(calls).collect();
+        Self { role: ChatRole::Assistant, parts, name: None }
+    }
+    /// Results of the tools that the message before called.
+    pub fn results(parts: Vec<ChatPart>) -> Self {
+        Self { role: ChatRole::Tool, parts, name: None }
+    }
+    /// True if it calls tools or has results of them.
+    pub fn uses_tools(&self) -> bool {
+        let of_tools =
+            |part: &ChatPart| !matches!(part, ChatPart::Text { .. } | ChatPart::Image { .. });
+        self.parts.iter().any(of_tools)
+    }
+    /// What the service of this format and model needs again of an answer.
+    pub fn opaque(&self, format: &str, model: &str) -> Option<&Value> {
+        self.parts.iter().find_map(|part| match part {
+            ChatPart::Opaque { opaque } if opaque.format == format && opaque.model == model => {
+                Some(&opaque.data)
+            }
+            _ => None,
+        })
+    }
+    /// The tools it calls.
+    pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.parts.iter().filter_map(|part| match part {
+            ChatPart::ToolCall { call } => Some(call),
+            _ => None,
+        })
+    }
     /// With the speaker's name.
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
@@ -191,10 +240,12 @@ impl ChatMessage {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChatRole {
-    /// The people who talk to the model, and results of tools.
+    /// The people who talk to the model.
     User,
     /// The model itself.
     Assistant,
+    /// The tools that the model called in the message before: [`ChatPart::ToolResult`] only.
+    Tool,
     /// The program: what holds for this request beside the instructions, such as the time of day.
     /// Nothing of it is part of the conversation. A model that takes instructions at the beginning
     /// only is asked with [`TextRequest::without_late_system`].
@@ -216,6 +267,28 @@ pub enum ChatPart {
         mime: String,
         /// The picture in base64, standard alphabet with padding.
         data: String,
+    },
+    /// A call by the model.
+    ToolCall {
+        /// The call. Each one has a result in the next message.
+        call: ToolCall,
+    },
+    /// The result of a call.
+    ToolResult {
+        /// Id of the call.
+        id: String,
+        /// Name of the tool, which some services want again.
+        name: String,
+        /// What came of it: other people's words, as the services know.
+        text: String,
+        /// The call failed.
+        failed: bool,
+    },
+    /// What the service needs again of an answer, unread: signed thoughts and the like. A service of
+    /// another format or model gets the other parts instead.
+    Opaque {
+        /// The answer as the service wrote it.
+        opaque: Opaque,
     },
 }
 

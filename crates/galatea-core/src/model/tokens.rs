@@ -59,6 +59,11 @@ impl Family {
         let parts = message.parts.iter().map(|part| match part {
             ChatPart::Text { text } => self.text(text),
             ChatPart::Image { .. } => PICTURE,
+            ChatPart::ToolCall { call } => {
+                FRAME + self.text(&call.name) + self.text(&call.arguments)
+            }
+            ChatPart::ToolResult { name, text, .. } => FRAME + self.text(name) + self.text(text),
+            ChatPart::Opaque { opaque } => self.json(&opaque.data),
         });
         FRAME + parts.sum::<u64>()
     }

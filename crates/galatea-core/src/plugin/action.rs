@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 use std::{sync::Arc, time::Duration};
 
 use crate::{
-    content::Content,
+    content::{Content, Media},
     error::{Error, Result},
     message::Address,
     plugin::action_docs::lean,
-    rights::Scope,
+    rights::{Authorship, Scope, ToolIdentity},
     store::RequestedChange,
     turn::Turn,
 };
@@ -107,12 +107,18 @@ pub struct ActionResult {
     pub success: bool,
     /// For the model and the log: what happened.
     pub text: String,
-    /// Template values for later actions.
-    pub values: Map<String, Value>,
+    /// Authors of `text`, `data` and `drafts`. Other people's unless the action says so
+    /// ([`Self::own`]): the model then reads it as it reads what strangers write, and what it does
+    /// afterwards in this turn is judged like that.
+    #[serde(default)]
+    pub authorship: Authorship,
     /// Values for later actions of the same plan, which get the results so far.
     pub data: Map<String, Value>,
     /// Messages for this room.
     pub drafts: Vec<Content>,
+    /// Files that it made or fetched, sent with the answer. Never put into `text`.
+    #[serde(default)]
+    pub files: Vec<Media>,
     /// Messages for other rooms.
     pub elsewhere: Vec<(Address, Content)>,
     /// Changes that are stored in the turn's commit, after the rights were checked.
@@ -122,13 +128,27 @@ pub struct ActionResult {
 }
 
 impl ActionResult {
-    /// A success; `text` says what was done, to the model and in `galatea explain`.
+    /// A success; `text` says what was done, to the model and in `galatea explain`. It counts as
+    /// other people's words until [`Self::own`].
     pub fn ok(text: impl Into<String>) -> Self {
         Self { success: true, text: text.into(), ..Self::default() }
     }
     /// A failure; `text` says why, to the model and in `galatea explain`.
     pub fn failed(text: impl Into<String>) -> Self {
         Self { text: crate::redact::masked_string(text.into()), ..Self::default() }
+    }
+    /// Says that nothing of the result was written by others: it is the program's own sentence, with
+    /// at most what the person who is answered wrote. Not for text of a service, a file or a memory.
+    #[must_use]
+    pub fn own(mut self) -> Self {
+        self.authorship = Authorship::Own;
+        self
+    }
+    /// With a file for the answer.
+    #[must_use]
+    pub fn file(mut self, file: Media) -> Self {
+        self.files.push(file);
+        self
     }
     /// With something to say here.
     #[must_use]
@@ -160,6 +180,18 @@ pub trait AnyAction: Send + Sync {
     /// [`Action::TIME`]; read before each run.
     fn time(&self) -> Duration {
         Duration::from_secs(30)
+    }
+    /// Its name in grants ([`crate::rights::Grant`]), with the hash of its description where that may
+    /// change without a new program; none: the plugin's name and that of [`Self::docs`]. Read when
+    /// the plugin is loaded, and before each run: a grant or consent of another pin is void.
+    fn tool(&self) -> Option<ToolIdentity> {
+        None
+    }
+    /// The tool that a call with these arguments uses, where an action only passes calls on. Read before
+    /// each run: grants of that tool are asked, and a consent is for it.
+    fn tool_of(&self, params: &Value) -> Option<ToolIdentity> {
+        let _ = params;
+        self.tool()
     }
     /// True if it is offered. Called for each turn before its prompt is made.
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool>;

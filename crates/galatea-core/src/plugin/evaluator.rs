@@ -31,9 +31,9 @@ use crate::{error::Result, turn::FinishedTurn};
 #[async_trait]
 pub trait Evaluator: Send + Sync {
     /// elizaOS name, such as `REFLECTION`. Called when the plugin is loaded, and after each run.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
     /// Purpose, in one sentence for the model and for people. Called for each turn.
-    fn description(&self) -> &'static str;
+    fn description(&self) -> &str;
     /// Time of its run. Called once, when the plugin is loaded.
     fn when(&self) -> EvaluatorUse {
         EvaluatorUse::AfterTurn

@@ -8,7 +8,7 @@ use crate::{content::Content, error::Result, turn::Turn, verdict::Verdict};
 #[async_trait]
 pub trait Middleware: Send + Sync {
     /// For logs and `explain`. Called when the plugin is loaded, and for each failure.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
     /// Called once per turn, after the gate and before its verdict takes effect. May turn an answer
     /// into a skip by changing the verdict; an error skips with its message as the reason.
     async fn before(&self, turn: &Turn<'_>, verdict: &mut Verdict) -> Result<()>;

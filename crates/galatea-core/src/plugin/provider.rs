@@ -43,10 +43,10 @@ use crate::{error::Result, rights::Authorship, state::Fragment, turn::Turn};
 pub trait Provider: Send + Sync {
     /// elizaOS name, such as `RECENT_MESSAGES`. Called when the plugin is loaded, and for each
     /// turn.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
     /// Description of its part, for the model when it may ask for it. Called for each turn, if the
     /// model may ask for the provider.
-    fn description(&self) -> &'static str;
+    fn description(&self) -> &str;
     /// Place in the prompt: lower comes first. Called once, when the plugins are loaded.
     fn position(&self) -> i32;
     /// Time it may take, of the time that providers usually have: one that asks a model may

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use crate::{
     clock::{Clock, Timestamp},
-    event::EventBus,
     ids::TurnId,
     memory::Memory,
-    message::{Address, Outgoing},
     model::{Models, Tier},
     people::room_people::RoomPeople,
-    plugin::{agent_view::AgentView, unstored_usage::TurnUsage},
+    plugin::{
+        agent_view::AgentView, event_handle::EventHandle, outbound::Outbound,
+        unstored_usage::TurnUsage,
+    },
     room::Room,
     sections::Section,
     service::Services,
@@ -69,8 +70,8 @@ pub struct Turn<'a> {
     pub catalog: &'a Catalog,
     /// The engine's clock, which tests set by hand.
     pub clock: &'a Arc<dyn Clock>,
-    /// Publishes events to subscribers, which never block a turn.
-    pub events: &'a EventBus,
+    /// Events of the agent; publishes those of the plugin to subscribers, which never block a turn.
+    pub events: &'a EventHandle,
     /// Way to other rooms.
     pub outbound: &'a Arc<dyn Outbound>,
 }
@@ -97,20 +98,6 @@ pub struct Catalog {
     pub providers: Vec<(String, String)>,
     /// Evaluators: name and description.
     pub evaluators: Vec<(String, String)>,
-}
-
-/// Sends to any room from any other: elizaOS `sendMessageToTarget`. For what a service or evaluator
-/// says by itself. An action returns what it says in `elsewhere`, which is judged; one that calls
-/// this declares `SIDE_EFFECT` and [`crate::rights::Scope::Elsewhere`].
-#[async_trait::async_trait]
-pub trait Outbound: Send + Sync {
-    /// Puts it into the outbox; Ok means durable. Called by actions and services, at any time while
-    /// the agent runs.
-    async fn send_message_to_target(
-        &self,
-        address: &Address,
-        outgoing: Outgoing,
-    ) -> crate::Result<()>;
 }
 
 /// A turn after its commit.

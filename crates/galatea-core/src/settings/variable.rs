@@ -90,3 +90,45 @@ impl Variable {
         self
     }
 }
+
+/// A declaration of a setting, by which its value is looked up.
+pub trait Declared {
+    /// Its name.
+    fn name(&self) -> &str;
+    /// Other names that are accepted.
+    fn aliases(&self) -> &[&str];
+    /// Purpose, in one sentence.
+    fn help(&self) -> &str;
+    /// The value when unset.
+    fn default(&self) -> Option<&str>;
+}
+
+impl Declared for Variable {
+    fn name(&self) -> &str {
+        self.name
+    }
+    fn aliases(&self) -> &[&str] {
+        self.aliases
+    }
+    fn help(&self) -> &str {
+        self.help
+    }
+    fn default(&self) -> Option<&str> {
+        self.default
+    }
+}
+
+impl<T: Declared + ?Sized> Declared for &T {
+    fn name(&self) -> &str {
+        (**self).name()
+    }
+    fn aliases(&self) -> &[&str] {
+        (**self).aliases()
+    }
+    fn help(&self) -> &str {
+        (**self).help()
+    }
+    fn default(&self) -> Option<&str> {
+        (**self).default()
+    }
+}

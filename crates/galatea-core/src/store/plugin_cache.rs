@@ -70,6 +70,16 @@ mod tests {
         async fn cached(&self, agent: AgentId, key: &str, _: Timestamp) -> Result<Option<Value>> {
             Ok(self.0.lock().unwrap().get(&(agent, key.to_owned())).cloned())
         }
+        async fn cached_of(
+            &self,
+            agents: &[AgentId],
+            key: &str,
+            _: Timestamp,
+        ) -> Result<Vec<(AgentId, Value)>> {
+            let values = self.0.lock().unwrap();
+            let value = |agent: &AgentId| values.get(&(*agent, key.to_owned())).cloned();
+            Ok(agents.iter().filter_map(|agent| Some((*agent, value(agent)?))).collect())
+        }
         async fn cache(
             &self,
             agent: AgentId,

@@ -71,6 +71,44 @@ impl Zone {
         let at = jiff::Timestamp::from_millisecond(at.0).unwrap_or(nearest);
         Local(self.zone.to_datetime(at))
     }
+
+    /// The date and time that clocks there show; none outside of the calendar.
+    pub(crate) fn civil(&self, at: Timestamp) -> Option<DateTime> {
+        Some(self.zone.to_datetime(jiff::Timestamp::from_millisecond(at.0).ok()?))
+    }
+
+    /// The moment at which clocks there show a date and time. A time in the gap of spring counts from
+    /// before it, one that clocks show twice in autumn is the first; none outside of the calendar.
+    pub(crate) fn instant(&self, civil: DateTime) -> Option<Timestamp> {
+        let at = self.zone.to_timestamp(civil).ok()?;
+        Some(Timestamp(at.as_millisecond()))
+    }
+
+    /// The rules of the zone.
+    pub(crate) fn rules(&self) -> &TimeZone {
+        &self.zone
+    }
+
+    /// The zone of a name as people write it: an IANA name, an offset, or the city of an IANA name,
+    /// such as `new york`. None for an unknown one.
+    pub fn of_place(text: &str) -> Option<Self> {
+        if let Some(zone) = Self::named(text).filter(|_| !text.trim().is_empty()) {
+            return Some(zone);
+        }
+        let place = text.trim().to_lowercase().replace([' ', '-'], "_");
+        let is_city = |name: &str| {
+            let city = name.rsplit('/').next().unwrap_or_default();
+            name.contains('/') && city.to_lowercase().replace('-', "_") == place
+        };
+        let mut names: Vec<String> =
+            jiff::tz::db().available().map(|name| name.as_str().to_owned()).collect();
+        names.retain(|name| is_city(name));
+        // Names of today before those that are kept for old systems.
+        names.sort_by_key(|name| {
+            ["US/", "Etc/", "SystemV/"].iter().any(|old| name.starts_with(old))
+        });
+        names.first().and_then(|name| Self::named(name))
+    }
 }
 
 impl Local {
@@ -82,6 +120,11 @@ impl Local {
     /// Days since 1 January 1970.
     pub fn days(&self) -> i64 {
         self.0.date().duration_since(Date::constant(1970, 1, 1)).as_hours() / 24
+    }
+
+    /// `Tue 1 Dec 2026 at 09:05`.
+    pub fn moment(&self) -> String {
+        format!("{} at {}", self.date(), self.clock())
     }
 
     /// `14:05`.

@@ -15,6 +15,25 @@ pub const LONGEST_WORLD_SETTING: usize = 500;
 const LONGEST_KEY: usize = 60;
 /// Values that `UPDATE_SETTINGS` takes by itself.
 const RESERVED: &str = "retention_days";
+/// Settings of a World that have an effect of their own, whatever the character declares: hours in which
+/// the agent starts no conversation, and features of plugins for groups.
+pub const OWN_WORLD_SETTINGS: &[(&str, &str)] = &[
+    (
+        "quiet_hours",
+        "hours in which I say nothing by myself, such as 22:00-07:00 Europe/Berlin, or off",
+    ),
+    ("missed", "on or off: I sum up what a person missed"),
+    ("welcome", "on, off, or the words for people who join, with {name}"),
+    ("goodbye", "on, off, or the words for people who leave, with {name}"),
+    ("hand_over", "on or off: I pass questions that I cannot answer on to the moderators"),
+    ("flag", "on or off: I show messages that may break the rules to the moderators"),
+    ("moderators_room", "the name of the room of the moderators"),
+];
+
+/// True for a setting with an effect of its own.
+pub fn is_own(key: &str) -> bool {
+    OWN_WORLD_SETTINGS.iter().any(|(own, _)| *own == key)
+}
 
 /// A setting that a character declares. The names of its fields are elizaOS's, apart from `options`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +84,9 @@ impl WorldSetting {
         }
         if key == RESERVED {
             return Err(format!("{RESERVED} is how long messages are kept"));
+        }
+        if is_own(&key) {
+            return Err(format!("{key} has an effect of its own"));
         }
         if key.chars().count() > LONGEST_KEY {
             return Err(format!("its key is longer than {LONGEST_KEY} characters"));

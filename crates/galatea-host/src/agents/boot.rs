@@ -15,6 +15,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use super::{
     factory::PersonaFactory,
     library,
+    mcp::Hub,
     summary::AgentSummary,
     surroundings::{Platforms, Surroundings},
 };
@@ -166,6 +167,12 @@ pub(crate) async fn open(
     })?;
     let http = HttpClient::new(HttpOptions::default())?;
     let parser = parser.to_owned();
+    let mcp = Arc::new(Hub::new(galatea_mcp::Surroundings {
+        keeper: parser.to_owned(),
+        places: galatea_mcp::places::Places::new(data_dir.path()),
+        http: http.clone(),
+        clock: Arc::clone(&clock),
+    }));
     let documents =
         library::Shared::new(Arc::clone(&store), http.clone(), Arc::clone(&clock), parser);
     let choosers = Arc::new(Choosers::default());
@@ -182,6 +189,8 @@ pub(crate) async fn open(
         documents,
         plugins,
         choosers,
+        mcp,
+        orchestrator: Arc::downgrade(&orchestrator),
         taken: Mutex::default(),
     });
     Ok(Opened { orchestrator, database, created, surroundings, choosing })
@@ -198,6 +207,7 @@ impl Opened {
                 "turns or sends did not finish in time; they continue at the next start"
             );
         }
+        self.surroundings.mcp.stop().await;
         self.database.close().await;
     }
 }
@@ -209,6 +219,11 @@ impl Drop for Opened {
 }
 
 impl Booted {
+    /// The MCP servers of all agents.
+    pub(crate) fn mcp(&self) -> Arc<Hub> {
+        Arc::clone(&self.opened.surroundings.mcp)
+    }
+
     /// Ends intake, waits at most `within` for turns and sends in flight, and closes the database.
     /// Unfinished work continues at the next start.
     pub async fn stop(&self, within: Duration) {

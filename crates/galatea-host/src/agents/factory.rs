@@ -80,6 +80,7 @@ impl AgentFactory for PersonaFactory {
             make::make(&persona, around, &registered)?;
         let library = around.documents.library(&persona, models.embedding.clone())?;
         plugins.push(plugins::documents(library));
+        plugins.extend(plugins::community(around.http.clone()));
         around.choosers.put(
             summary.id,
             Choosing {
@@ -90,6 +91,7 @@ impl AgentFactory for PersonaFactory {
                 health: summary.health.clone(),
             },
         );
+        around.mcp.follow(summary.id, persona.clone(), around.orchestrator.clone());
         *self.summary.lock() = Some(summary);
         connectors.extend(self.direct.clone());
         Ok(AgentSpec {
@@ -131,7 +133,9 @@ pub(crate) fn needs_restart(before: &Persona, after: &Persona) -> bool {
     let has_several = |persona: &Persona| {
         PLATFORMS.iter().any(|platform| accounts::of(platform, &persona.settings).len() > 1)
     };
+    let mcp = |persona: &Persona| persona.character.settings.get("mcp").cloned();
     before.character.knowledge != after.character.knowledge
+        || mcp(before) != mcp(after)
         || has_several(before)
         || has_several(after)
         || names(&before.settings).chain(names(&after.settings)).any(|name| {
@@ -150,6 +154,7 @@ fn is_fixed(name: &str) -> bool {
     let read_in_turns = galatea_runtime::config::VARIABLES
         .iter()
         .chain(galatea_bootstrap::VARIABLES)
+        .chain(galatea_community::VARIABLES)
         .chain(PLATFORMS.iter().flat_map(gate_variables));
     !read_in_turns.into_iter().any(|known| known.name == variable.name)
 }
@@ -158,6 +163,7 @@ fn is_fixed(name: &str) -> bool {
 pub(crate) fn forget(surroundings: &Surroundings, agent: AgentId) {
     surroundings.taken().release(agent);
     surroundings.choosers.remove(agent);
+    surroundings.mcp.forget(agent);
 }
 
 #[cfg(test)]

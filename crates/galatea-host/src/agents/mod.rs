@@ -4,6 +4,7 @@ pub mod boot;
 pub(crate) mod factory;
 pub mod library;
 mod make;
+pub mod mcp;
 pub mod plugins;
 mod summary;
 pub(crate) mod surroundings;

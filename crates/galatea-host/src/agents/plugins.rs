@@ -4,13 +4,11 @@ use galatea_core::{
     Plugin, Result, Settings,
     model::{PluginModel, RegisteredModel, Tier},
 };
+use galatea_http::HttpClient;
 use galatea_knowledge::Library;
 use std::time::Duration;
 
-/// The plugins that every agent has in the same way. A new plugin is added here.
-pub fn standard() -> Vec<Plugin> {
-    vec![galatea_bootstrap::plugin()]
-}
+pub use crate::plugin_list::{known, standard};
 
 /// Checks the settings of these plugins for an agent.
 ///
@@ -24,6 +22,11 @@ pub fn check(settings: &Settings) -> Result<()> {
 /// after the models, because it embeds.
 pub fn documents((library, interval): (Library, Duration)) -> Plugin {
     galatea_knowledge::plugin(library, interval)
+}
+
+/// The plugins for groups, whose features are off until people switch them on.
+pub fn community(http: HttpClient) -> Vec<Plugin> {
+    galatea_community::plugins(http)
 }
 
 /// Whether a plugin brings a model for answers.

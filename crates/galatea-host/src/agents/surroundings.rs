@@ -3,10 +3,14 @@
 use galatea_core::{Clock, Plugin, Result};
 use galatea_http::HttpClient;
 use galatea_models::{Configured, Dependencies};
+use galatea_runtime::Orchestrator;
 use parking_lot::{Mutex, MutexGuard};
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Weak},
+};
 
-use super::library;
+use super::{library, mcp::Hub};
 use crate::{characters::personas::Persona, models::choosing::Choosers, platforms::Taken};
 
 /// Which platforms to connect.
@@ -32,6 +36,10 @@ pub(crate) struct Surroundings {
     pub(super) plugins: Vec<Plugin>,
     /// Choosers that replace a model of an agent which its provider no longer has.
     pub(super) choosers: Arc<Choosers>,
+    /// The MCP servers of all agents.
+    pub(super) mcp: Arc<Hub>,
+    /// The engine, once it is made.
+    pub(super) orchestrator: Weak<Orchestrator>,
     pub(super) taken: Mutex<Taken>,
 }
 

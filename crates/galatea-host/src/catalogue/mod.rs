@@ -5,7 +5,9 @@ mod agents;
 mod configuration;
 mod http;
 mod knowledge;
+mod mcp;
 mod models;
+mod server;
 mod storage;
 mod tool;
 
@@ -43,8 +45,10 @@ pub fn all() -> impl Iterator<Item = Entry> {
         storage::PAGES,
         agents::PAGES,
         knowledge::PAGES,
+        mcp::PAGES,
         models::PAGES,
         http::PAGES,
+        server::PAGES,
         galatea_core::character::CODES,
     ]
     .into_iter()

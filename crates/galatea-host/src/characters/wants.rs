@@ -1,7 +1,7 @@
 //! Compares what a character asks for with what is here, and reports plugins and documents that are
 //! missing.
 
-use galatea_core::Character;
+use galatea_core::{Character, plugin::plain_name as plain};
 use galatea_knowledge::{Place, of_character};
 use std::path::Path;
 
@@ -61,25 +61,14 @@ pub fn asks_for(character: &Character, platform: &Platform) -> bool {
 }
 
 fn plugins(character: &Character) -> Vec<&str> {
+    let known = crate::plugin_list::known();
     character
         .plugins
         .iter()
         .map(String::as_str)
         .filter(|name| !BUILT_IN.contains(&plain(name)))
+        .filter(|name| known.iter().all(|known| known.name != plain(name)))
         .collect()
-}
-
-/// Removes scope and prefix: `@elizaos/plugin-x`, `@elizaos-plugins/client-x` and `plugin-x` become
-/// `x`.
-fn plain(name: &str) -> &str {
-    let name = name
-        .strip_prefix('@')
-        .and_then(|scoped| scoped.split_once('/'))
-        .map_or(name, |(_, name)| name);
-    ["plugin-", "client-", "adapter-"]
-        .iter()
-        .find_map(|prefix| name.strip_prefix(prefix))
-        .unwrap_or(name)
 }
 
 fn missing(name: &str) -> Report {

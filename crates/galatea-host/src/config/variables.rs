@@ -24,13 +24,16 @@ static GROUPS: LazyLock<Vec<Group>> = LazyLock::new(|| {
     let process = [(PROCESS, own::VARIABLES)];
     let answering = [galatea_runtime::config::VARIABLES, galatea_bootstrap::VARIABLES];
     let answering = answering.into_iter().map(|list| ("Answering", list));
-    let knowledge = [("Documents", galatea_knowledge::VARIABLES)];
+    let groups_of_people = [("Answering", galatea_community::VARIABLES)];
+    let knowledge =
+        [("Documents", galatea_knowledge::VARIABLES), ("Tools", galatea_mcp::config::VARIABLES)];
     let mut groups: Vec<Group> = Vec::new();
     for (title, variables) in process
         .into_iter()
         .chain(platforms)
         .chain(galatea_models::config::variables::VARIABLES.iter().copied())
         .chain(answering)
+        .chain(groups_of_people)
         .chain(knowledge)
     {
         let new: Vec<_> = variables

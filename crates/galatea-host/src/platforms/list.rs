@@ -146,11 +146,13 @@ fn no_links(_: &str) -> Option<Link> {
 }
 
 impl Platform {
+    #[cfg(any(feature = "discord", feature = "telegram"))]
     const fn exports(mut self, read: ReadExport) -> Self {
         self.read_export = read;
         self
     }
 
+    #[cfg(feature = "telegram")]
     const fn public(mut self, parse: fn(&str) -> Option<PublicLink>) -> Self {
         self.parse_public_link = parse;
         self

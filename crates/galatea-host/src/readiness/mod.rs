@@ -16,7 +16,7 @@ use std::{
 };
 
 use crate::{
-    agents::boot::Booted,
+    agents::{boot::Booted, mcp::Hub},
     look::when,
     models::watch::ModelHealth,
     process::{
@@ -55,6 +55,7 @@ struct Watched {
     since: Instant,
     stopping: Arc<AtomicBool>,
     dependencies: Dependencies,
+    servers: Arc<Hub>,
     version: String,
     learnt: tokio::sync::Mutex<Option<(Instant, Learnt)>>,
 }
@@ -83,6 +84,7 @@ pub fn probe(booted: &Booted, since: Instant, stopping: Arc<AtomicBool>) -> Prob
         since,
         stopping,
         dependencies: booted.dependencies.clone(),
+        servers: booted.mcp(),
         version: booted.version.clone(),
         learnt: tokio::sync::Mutex::default(),
     });
@@ -146,7 +148,13 @@ impl Watched {
                     .or(failing)
                     .map(|trouble| reason("model", name, trouble)),
             );
-            agents.push(AgentState { name: name.clone(), model: health.description(), connectors });
+            let plugins = self.orchestrator.plugins(*id).unwrap_or_default();
+            agents.push(AgentState {
+                name: name.clone(),
+                model: health.description(),
+                connectors,
+                services: plugins.into_iter().flat_map(|plugin| plugin.services).collect(),
+            });
         }
         Readiness {
             ready: reasons.is_empty(),
@@ -169,6 +177,7 @@ impl Watched {
                 .into_iter()
                 .chain(self.dependencies.breakers())
                 .collect(),
+            servers: self.servers.views(),
             version: self.version.clone(),
             pid: std::process::id(),
             uptime: self.since.elapsed().as_secs(),
@@ -444,39 +453,4 @@ fn reason(subject: &str, agent: &str, trouble: Trouble) -> Reason {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The minute only ends a test that would wait for ever; what counts is that the wait ends.
-    #[tokio::test]
-    async fn a_database_that_does_not_answer_is_not_waited_for() {
-        assert!(
-            STORAGE_PATIENCE <= Duration::from_secs(1),
-            "clients give up after a second or two"
-        );
-        let timed_out = || Reason { subject: STORAGE.to_owned(), ..Reason::default() };
-        for away in [false, true] {
-            let waits = patiently(std::future::pending(), || away, timed_out);
-            let learnt = tokio::time::timeout(Duration::from_secs(60), waits).await.unwrap();
-            assert_eq!(learnt.storage.map(|reason| reason.subject).as_deref(), Some(STORAGE));
-        }
-        assert!(patiently(async { Learnt::default() }, || true, timed_out).await.storage.is_none());
-    }
-
-    /// Also if it went away while its answer was waited for.
-    #[test]
-    fn a_database_that_is_away_is_waited_for_a_moment() {
-        assert!(AWAY_PATIENCE + GLANCE < Duration::from_millis(300));
-        let millis = Duration::from_millis;
-        for (waited, is_away, waits) in [
-            (0, true, true),
-            (199, true, true),
-            (200, true, false),
-            (600, true, false),
-            (600, false, true),
-            (1000, false, false),
-        ] {
-            assert_eq!(waits_on(millis(waited), is_away), waits, "{waited} ms, away: {is_away}");
-        }
-    }
-}
+mod tests;

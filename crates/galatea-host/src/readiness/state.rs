@@ -25,6 +25,9 @@ pub struct Readiness {
     /// Caps of money or tokens that are almost used up today.
     #[serde(default)]
     pub budgets: Vec<galatea_runtime::BudgetState>,
+    /// States of the MCP servers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<galatea_mcp::ServerView>,
     /// Version of the program.
     pub version: String,
     /// Process id.
@@ -95,6 +98,9 @@ pub struct AgentState {
     pub model: String,
     /// Its connectors.
     pub connectors: Vec<ConnectorState>,
+    /// The services of its plugins.
+    #[serde(default)]
+    pub services: Vec<galatea_runtime::ServiceInfo>,
 }
 
 /// A connector in [`Readiness`].

@@ -12,17 +12,19 @@ use tokio::{
     time::{Instant, Sleep, sleep_until},
 };
 
-use super::table::{Connection, WaitLimit};
+use super::table::{Connection, Direction, WaitLimit};
 
 pub(super) struct Stream {
     inner: TcpStream,
     connection: Connection,
-    timer: Pin<Box<Sleep>>,
+    /// For what waits to read, and for what waits to write.
+    timers: [Pin<Box<Sleep>>; 2],
 }
 
 impl Stream {
     pub(super) fn new(inner: TcpStream, connection: Connection) -> Self {
-        Self { inner, connection, timer: Box::pin(sleep_until(Instant::now())) }
+        let timer = || Box::pin(sleep_until(Instant::now()));
+        Self { inner, connection, timers: [timer(), timer()] }
     }
 
     pub(super) fn connection(&self) -> Connection {
@@ -31,15 +33,17 @@ impl Stream {
 
     /// Returns `Pending`, or an error once the connection has been silent for too long or was
     /// evicted.
-    fn wait<T>(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
-        match self.connection.note_pending(cx.waker()) {
+    fn wait<T>(&mut self, direction: Direction, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
+        let [reading, writing] = &mut self.timers;
+        let timer = if direction == Direction::Read { reading } else { writing };
+        match self.connection.note_pending(direction, cx.waker()) {
             WaitLimit::Evicted => Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into())),
             WaitLimit::Busy => Poll::Pending,
             WaitLimit::Until(end) => {
-                if self.timer.deadline() != end {
-                    self.timer.as_mut().reset(end);
+                if timer.deadline() != end {
+                    timer.as_mut().reset(end);
                 }
-                self.timer.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
+                timer.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
             }
         }
     }
@@ -56,7 +60,7 @@ impl AsyncRead for Stream {
         }
         let before = buffer.filled().len();
         match Pin::new(&mut self.inner).poll_read(cx, buffer) {
-            Poll::Pending => self.wait(cx),
+            Poll::Pending => self.wait(Direction::Read, cx),
             done => {
                 if buffer.filled().len() > before {
                     self.connection.heard();
@@ -75,8 +79,11 @@ impl AsyncWrite for Stream {
     ) -> Poll<io::Result<usize>> {
         match Pin::new(&mut self.inner).poll_write(cx, bytes) {
             // The client does not read its answer.
-            Poll::Pending => self.wait(cx),
-            done => done,
+            Poll::Pending => self.wait(Direction::Write, cx),
+            done => {
+                self.connection.taken();
+                done
+            }
         }
     }
 
@@ -94,8 +101,11 @@ impl AsyncWrite for Stream {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         match Pin::new(&mut self.inner).poll_write_vectored(cx, slices) {
-            Poll::Pending => self.wait(cx),
-            done => done,
+            Poll::Pending => self.wait(Direction::Write, cx),
+            done => {
+                self.connection.taken();
+                done
+            }
         }
     }
 

@@ -17,6 +17,15 @@ pub(super) enum Phase {
     Busy,
     /// Its last request was answered.
     Idle,
+    /// An answer that goes on is being sent.
+    Streaming,
+}
+
+/// The direction in which a connection waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    Read,
+    Write,
 }
 
 #[derive(Debug)]
@@ -27,7 +36,17 @@ struct OpenConnection {
     /// It was polled and had no data. Until then it may have data, so it is not evicted.
     quiet: bool,
     evicted: bool,
-    waker: Option<Waker>,
+    /// The client has left bytes unread since then.
+    stalled: Option<Instant>,
+    /// Whoever waits to read, and whoever waits to write: two tasks, if a WebSocket is split.
+    wakers: [Option<Waker>; 2],
+}
+
+impl OpenConnection {
+    fn evict(&mut self) {
+        self.evicted = true;
+        self.wakers.iter_mut().filter_map(Option::take).for_each(Waker::wake);
+    }
 }
 
 /// Every open connection of a listener.
@@ -42,6 +61,8 @@ pub(super) struct ConnectionTable {
 struct Connections {
     next: u64,
     closing: bool,
+    /// The time for last words is over.
+    streams_closed: bool,
     open: HashMap<u64, OpenConnection>,
 }
 
@@ -91,7 +112,8 @@ impl ConnectionTable {
             since: Instant::now(),
             quiet: false,
             evicted: inner.closing,
-            waker: None,
+            stalled: None,
+            wakers: [None, None],
         };
         inner.open.insert(id, entry);
         TableRoom::Taken(Connection(Arc::new(ConnectionRank { id, table: self.clone() })))
@@ -114,6 +136,25 @@ impl ConnectionTable {
         while inner.evict(|_| true) {}
     }
 
+    /// Evicts all streams, and each further one at its beginning.
+    pub(super) fn close_streams(&self) {
+        let mut inner = self.lock();
+        inner.streams_closed = true;
+        let streams = inner.open.values_mut().filter(|e| e.phase == Phase::Streaming);
+        streams.for_each(OpenConnection::evict);
+    }
+
+    /// Waits until no connection is open.
+    pub(super) async fn empty(&self) {
+        loop {
+            let changed = self.changed.notified();
+            if self.lock().open.is_empty() {
+                return;
+            }
+            changed.await;
+        }
+    }
+
     #[cfg(test)]
     fn len(&self) -> usize {
         self.lock().open.len()
@@ -124,32 +165,59 @@ impl Connections {
     /// Evicts one silent connection: first those that never completed a request, the oldest first.
     /// Returns false if there is none.
     fn evict(&mut self, among: impl Fn(&OpenConnection) -> bool) -> bool {
-        let silent = self
-            .open
-            .values_mut()
-            .filter(|e| e.quiet && !e.evicted && e.phase != Phase::Busy && among(e));
+        let silent = self.open.values_mut().filter(|e| {
+            e.quiet && !e.evicted && matches!(e.phase, Phase::Head | Phase::Idle) && among(e)
+        });
         let Some(entry) = silent.min_by_key(|e| (e.phase == Phase::Idle, e.since)) else {
             return false;
         };
-        entry.evicted = true;
-        if let Some(waker) = entry.waker.take() {
-            waker.wake();
+        entry.evict();
+        true
+    }
+
+    /// Makes a connection a stream. False when there are enough of them.
+    fn stream(&mut self, id: u64, limits: &Limits) -> bool {
+        let closed = self.streams_closed;
+        let streams = || self.open.values().filter(|e| e.phase == Phase::Streaming);
+        let Some(address) = self.open.get(&id).map(|e| e.address) else { return false };
+        let has_share = denied(address).is_none();
+        let full = streams().count() >= limits.streams.most
+            || has_share
+                && streams().filter(|e| e.address == address).count() >= limits.streams.per_address;
+        if full || closed {
+            return false;
+        }
+        if let Some(entry) = self.open.get_mut(&id) {
+            (entry.phase, entry.since, entry.stalled) = (Phase::Streaming, Instant::now(), None);
         }
         true
     }
 
     /// Records that a connection has no bytes. While the listener closes, this evicts it: when
     /// closing began it may have had bytes, so it was kept then.
-    fn note_pending(&mut self, id: u64, waker: &Waker, limits: &Limits) -> WaitLimit {
+    fn note_pending(
+        &mut self,
+        id: u64,
+        direction: Direction,
+        waker: &Waker,
+        limits: &Limits,
+    ) -> WaitLimit {
         let Some(entry) = self.open.get_mut(&id) else { return WaitLimit::Evicted };
         entry.quiet = true;
-        entry.waker = Some(waker.clone());
-        entry.evicted |= self.closing && entry.phase != Phase::Busy;
-        match entry.phase {
-            Phase::Busy => WaitLimit::Busy,
+        entry.wakers[usize::from(direction == Direction::Write)] = Some(waker.clone());
+        entry.evicted |= self.closing && matches!(entry.phase, Phase::Head | Phase::Idle);
+        match (entry.phase, direction) {
+            (Phase::Busy, _) => WaitLimit::Busy,
             _ if entry.evicted => WaitLimit::Evicted,
-            Phase::Head => WaitLimit::Until(entry.since + limits.head),
-            Phase::Idle => WaitLimit::Until(entry.since + limits.idle),
+            (Phase::Head, _) => WaitLimit::Until(entry.since + limits.head),
+            (Phase::Idle, _) => WaitLimit::Until(entry.since + limits.idle),
+            (Phase::Streaming, Direction::Read) => {
+                WaitLimit::Until(entry.since + limits.streams.silent)
+            }
+            (Phase::Streaming, Direction::Write) => {
+                let since = *entry.stalled.get_or_insert_with(Instant::now);
+                WaitLimit::Until(since + limits.streams.stalled)
+            }
         }
     }
 }
@@ -207,17 +275,29 @@ impl Connection {
     pub(super) fn heard(&self) {
         self.with(|entry| {
             entry.quiet = false;
-            if entry.phase == Phase::Idle {
-                (entry.phase, entry.since) = (Phase::Head, Instant::now());
+            match entry.phase {
+                Phase::Idle => (entry.phase, entry.since) = (Phase::Head, Instant::now()),
+                Phase::Streaming => entry.since = Instant::now(),
+                Phase::Head | Phase::Busy => {}
             }
         });
     }
 
-    /// Records that no bytes arrived, and returns how long the connection may wait. `waker` is
-    /// called if it is evicted before that.
-    pub(super) fn note_pending(&self, waker: &Waker) -> WaitLimit {
-        let limit = self.0.table.lock().note_pending(self.0.id, waker, &self.0.table.limits);
-        self.0.table.changed.notify_one();
+    /// Records that the client took bytes.
+    pub(super) fn taken(&self) {
+        self.with(|entry| {
+            if entry.phase == Phase::Streaming {
+                (entry.since, entry.stalled) = (Instant::now(), None);
+            }
+        });
+    }
+
+    /// Records that no bytes can be read or written, and returns how long the connection may wait.
+    /// `waker` is called if it is evicted before that.
+    pub(super) fn note_pending(&self, direction: Direction, waker: &Waker) -> WaitLimit {
+        let table = &self.0.table;
+        let limit = table.lock().note_pending(self.0.id, direction, waker, &table.limits);
+        table.changed.notify_one();
         limit
     }
 
@@ -236,12 +316,55 @@ impl Connection {
 #[derive(Debug)]
 pub(super) struct Busy(Connection);
 
+impl Busy {
+    /// Makes the connection a stream until the returned value is dropped. None when there are enough
+    /// streams.
+    pub(super) fn into_stream(self) -> Option<Streaming> {
+        let ConnectionRank { id, table } = &*self.0.0;
+        table.lock().stream(*id, &table.limits).then(|| Streaming(Some(self.0.clone())))
+    }
+}
+
 impl Drop for Busy {
     fn drop(&mut self) {
-        let closing = self.0.0.table.lock().closing;
-        self.0.with(|entry| {
-            (entry.phase, entry.since, entry.quiet, entry.evicted) =
-                (Phase::Idle, Instant::now(), false, closing)
+        self.0.end(Phase::Busy);
+    }
+}
+
+/// Marks a connection as a stream until it is dropped.
+#[derive(Debug)]
+pub(super) struct Streaming(Option<Connection>);
+
+impl Streaming {
+    /// Leaves the connection a stream until it is closed: it has another protocol from now on.
+    pub(super) fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Streaming {
+    fn drop(&mut self) {
+        if let Some(connection) = &self.0 {
+            connection.end(Phase::Streaming);
+        }
+    }
+}
+
+impl Connection {
+    /// Ends a phase, unless the connection is in another one by now.
+    fn end(&self, phase: Phase) {
+        let closing = self.0.table.lock().closing;
+        self.with(|entry| {
+            if entry.phase != phase {
+                return;
+            }
+            (entry.phase, entry.since, entry.quiet, entry.evicted, entry.stalled) =
+                (Phase::Idle, Instant::now(), false, closing, None);
+            // hyper asked for the next request while this one was answered, and would not ask again
+            // until bytes arrive: the connection would neither be found silent nor have a limit.
+            if let [Some(reader), _] = &entry.wakers {
+                reader.wake_by_ref();
+            }
         });
     }
 }
@@ -257,6 +380,13 @@ mod tests {
         head: Duration::from_secs(5),
         idle: Duration::from_secs(60),
         answer: Duration::from_secs(60),
+        streams: super::super::StreamLimits {
+            most: 2,
+            per_address: 1,
+            silent: Duration::from_secs(90),
+            stalled: Duration::from_secs(30),
+            farewell: Duration::from_secs(3),
+        },
     };
 
     fn taken(table: &Arc<ConnectionTable>, address: &str) -> Option<Connection> {
@@ -267,7 +397,7 @@ mod tests {
     }
 
     fn pending(connection: &Connection) -> WaitLimit {
-        connection.note_pending(Waker::noop())
+        connection.note_pending(Direction::Read, Waker::noop())
     }
 
     #[test]
@@ -367,5 +497,65 @@ mod tests {
         assert!(!connection.is_evicted(), "a busy connection is not evicted");
         drop(busy);
         assert!(connection.is_evicted());
+    }
+
+    #[test]
+    fn a_stream_is_never_evicted_and_plain_requests_find_a_place() {
+        let table = ConnectionTable::new(LIMITS);
+        let held: Vec<_> = (0..4).map(|_| taken(&table, "127.0.0.1").unwrap()).collect();
+        let first = held[0].begin().into_stream().unwrap();
+        let _second = held[1].begin().into_stream().unwrap();
+        assert!(held[2].begin().into_stream().is_none(), "two streams are the most");
+        held.iter().for_each(|c| assert_ne!(pending(c), WaitLimit::Evicted));
+        table.evict_one();
+        table.evict_one();
+        table.evict_one();
+        let evicted: Vec<_> = held.iter().map(Connection::is_evicted).collect();
+        assert_eq!(evicted, [false, false, true, true]);
+        drop(first);
+        assert_ne!(pending(&held[0]), WaitLimit::Evicted);
+        table.evict_one();
+        assert!(held[0].is_evicted(), "it is a silent connection again");
+    }
+
+    #[test]
+    fn a_public_address_has_a_share_of_streams() {
+        let table = ConnectionTable::new(LIMITS);
+        let held: Vec<_> = ["203.0.114.1", "203.0.114.1", "203.0.114.2"]
+            .map(|address| taken(&table, address).unwrap())
+            .into();
+        let _stream = held[0].begin().into_stream().unwrap();
+        assert!(held[1].begin().into_stream().is_none());
+        assert!(held[2].begin().into_stream().is_some());
+    }
+
+    #[test]
+    fn streams_outlive_the_stop_by_their_farewell() {
+        let table = ConnectionTable::new(LIMITS);
+        let (sse, socket) = (taken(&table, "::1").unwrap(), taken(&table, "::1").unwrap());
+        let (stream, other) =
+            (sse.begin().into_stream().unwrap(), socket.begin().into_stream().unwrap());
+        other.keep();
+        table.close();
+        assert!(!sse.is_evicted() && matches!(pending(&socket), WaitLimit::Until(_)));
+        table.close_streams();
+        assert!(sse.is_evicted() && pending(&socket) == WaitLimit::Evicted);
+        drop(stream);
+    }
+
+    #[test]
+    fn a_stream_waits_from_the_last_byte_in_either_direction() {
+        let table = ConnectionTable::new(LIMITS);
+        let connection = taken(&table, "::1").unwrap();
+        let _stream = connection.begin().into_stream().unwrap();
+        let WaitLimit::Until(silent) = pending(&connection) else { panic!("it waits") };
+        std::thread::sleep(Duration::from_millis(2));
+        connection.taken();
+        let WaitLimit::Until(later) = pending(&connection) else { panic!("it waits") };
+        assert!(later > silent, "a written byte counts");
+        let unread = || connection.note_pending(Direction::Write, Waker::noop());
+        let first = unread();
+        connection.heard();
+        assert_eq!(first, unread(), "what it says does not excuse what it leaves unread");
     }
 }

@@ -8,3 +8,4 @@
 
 mod client;
 mod listen;
+mod streams;

@@ -3,6 +3,7 @@
 
 mod dump;
 mod people;
+mod tasks;
 mod values;
 
 use galatea_core::{
@@ -60,6 +61,7 @@ impl<I: Iterator<Item = Line>> Rows<I> {
             "participants" => Item::Participant(row.needed("entity_id")?, row.needed("room_id")?),
             "relationships" => Item::Relationship(relationship(agent, row)?),
             "memories" => return self.memory(row),
+            "tasks" => Item::Task(Box::new(tasks::task(agent, row, self.now)?)),
             _ => Item::Nothing,
         })
     }

@@ -75,7 +75,9 @@ impl Batch {
             Item::Memory { row, takes_part, .. } => {
                 return self.add_memory(line, *row, takes_part);
             }
-            Item::Link(_) | Item::Copy | Item::Other { .. } | Item::Nothing => return,
+            Item::Link(_) | Item::Task(_) | Item::Copy | Item::Other { .. } | Item::Nothing => {
+                return;
+            }
         }
         self.rows += 1;
     }

@@ -34,6 +34,7 @@ pub(crate) async fn store(
     let mut count = Count::default();
     let mut writer = Writer::new(import);
     let (mut notes, mut links) = (Notes::default(), Vec::new());
+    let mut tasks = Vec::new();
     let mut others: BTreeMap<AgentId, usize> = BTreeMap::new();
     for row in rows {
         let Entry { line, item } = match row {
@@ -53,6 +54,7 @@ pub(crate) async fn store(
             }
             Item::Copy => count.read += 1,
             Item::Link(link) => links.push(link),
+            Item::Task(task) => tasks.push(task),
             Item::Memory { ref row, ref remark, .. } => {
                 count.read += 1;
                 notes.add(row.memory.id, remark);
@@ -78,6 +80,14 @@ pub(crate) async fn store(
             "Ids are kept, so the agent has to have the same: write `\"id\": \"…\"` with the one \
              above into the character file, start it once, and import again",
         ));
+    }
+    count.tasks = tasks.len();
+    for task in tasks.into_iter().filter(|_| !import.dry_run) {
+        // A task that goes on here already stays as it is.
+        if import.store.task(import.agent, task.id).await?.is_none() {
+            import.store.save_task(&task).await?;
+            count.new_tasks += 1;
+        }
     }
     // All at once: a person's links are stored together.
     count.links = links.len();

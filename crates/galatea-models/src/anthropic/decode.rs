@@ -8,7 +8,7 @@ use crate::wire::{Fail, surrogate};
 
 #[derive(Deserialize)]
 struct AnthropicAnswer {
-    content: Vec<AnswerBlock>,
+    content: Vec<Value>,
     stop_reason: Option<String>,
     usage: Option<AnthropicTokens>,
 }
@@ -71,8 +71,9 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
     let mut answer =
         TextAnswer { finish: finish(body.stop_reason.as_deref()), ..TextAnswer::default() };
     let mut text_so_far = surrogate::Joined::default();
+    let kept = body.content.clone();
     for block in body.content {
-        match block {
+        match serde_json::from_value(block).map_err(|_| Fail::Garbage("a message"))? {
             AnswerBlock::Text { text } => drop(text_so_far.push(&text)),
             AnswerBlock::ToolUse { id, name, input } => {
                 let arguments = if input.is_null() { "{}".to_owned() } else { input.to_string() };
@@ -84,6 +85,9 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
             }
             AnswerBlock::Other => {}
         }
+    }
+    if !answer.tool_calls.is_empty() {
+        answer.opaque = super::kept(kept);
     }
     answer.text = text_so_far.finish();
     body.usage.unwrap_or_default().update(&mut answer.usage);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use galatea_core::{
     ModelInfo,
-    model::{CacheFor, ChatPart, ChatRole, TextRequest},
+    model::{CacheFor, ChatMessage, ChatPart, ChatRole, TextRequest, ToolChoice},
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -31,6 +31,8 @@ pub(super) struct AnthropicRequest<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<AnthropicTool<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Choice>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     top_p: Option<f32>,
@@ -42,6 +44,11 @@ pub(super) struct AnthropicRequest<'a> {
     stop_sequences: Vec<&'a str>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     stream: bool,
+}
+
+#[derive(Serialize)]
+struct Choice {
+    r#type: &'static str,
 }
 
 #[derive(Serialize)]
@@ -66,8 +73,26 @@ struct InputBlock<'a> {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Kind<'a> {
-    Text { text: &'a str },
-    Image { source: PictureSource<'a> },
+    Text {
+        text: &'a str,
+    },
+    Image {
+        source: PictureSource<'a>,
+    },
+    ToolUse {
+        id: &'a str,
+        name: &'a str,
+        input: Value,
+    },
+    ToolResult {
+        tool_use_id: &'a str,
+        content: &'a str,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
+    },
+    /// A block of an earlier answer, as it was: its signature holds for nothing else.
+    #[serde(untagged)]
+    AsItWas(&'a Value),
 }
 
 /// Ends a part of the prompt that the service caches for five minutes or an hour after each use: to
@@ -118,7 +143,9 @@ pub(super) fn encode<'a>(
         model,
         max_tokens: params.max_tokens.unwrap_or(MAX_TOKENS).clamp(1, most),
         system: system(request),
-        messages: messages(request, rules.prefill),
+        messages: messages(request, model, rules.prefill),
+        tool_choice: (request.tool_choice == ToolChoice::None && !request.tools.is_empty())
+            .then_some(Choice { r#type: "none" }),
         tools: request
             .tools
             .iter()
@@ -169,15 +196,15 @@ fn system(request: &TextRequest) -> Vec<InputBlock<'_>> {
 /// Converts the messages to the form the API requires: roles alternate, the user's side is first,
 /// no block is empty, and a final message of the model does not end in white space. Without
 /// `prefill`, the last message is the user's.
-fn messages(request: &TextRequest, prefill: bool) -> Vec<AnthropicMessage<'_>> {
-    let mut out: Vec<AnthropicMessage<'_>> = Vec::with_capacity(request.messages.len());
+fn messages<'a>(request: &'a TextRequest, model: &str, prefill: bool) -> Vec<AnthropicMessage<'a>> {
+    let mut out: Vec<AnthropicMessage<'a>> = Vec::with_capacity(request.messages.len());
     for (at, message) in request.messages.iter().enumerate().skip(request.leading()) {
         // Late instructions have become messages of the people's side before.
         let role = match message.role {
             ChatRole::Assistant => ChatRole::Assistant,
-            ChatRole::User | ChatRole::System => ChatRole::User,
+            ChatRole::User | ChatRole::System | ChatRole::Tool => ChatRole::User,
         };
-        let mut content: Vec<InputBlock<'_>> = message.parts.iter().filter_map(block).collect();
+        let mut content = blocks(message, model);
         if at + 1 == request.stable
             && let Some(last) = content.last_mut()
         {
@@ -210,6 +237,17 @@ fn messages(request: &TextRequest, prefill: bool) -> Vec<AnthropicMessage<'_>> {
     out
 }
 
+/// The blocks of a message; those of an answer with signed thoughts as they were.
+fn blocks<'a>(message: &'a ChatMessage, model: &str) -> Vec<InputBlock<'a>> {
+    match message.opaque(super::FORMAT, model) {
+        Some(Value::Array(blocks)) => {
+            let as_it_was = |block| InputBlock { kind: Kind::AsItWas(block), cache_control: None };
+            blocks.iter().map(as_it_was).collect()
+        }
+        _ => message.parts.iter().filter_map(block).collect(),
+    }
+}
+
 fn block(part: &ChatPart) -> Option<InputBlock<'_>> {
     let kind = match part {
         ChatPart::Text { text } if text.trim().is_empty() => return None,
@@ -217,6 +255,18 @@ fn block(part: &ChatPart) -> Option<InputBlock<'_>> {
         ChatPart::Image { mime, data } => {
             Kind::Image { source: PictureSource { r#type: "base64", media_type: mime, data } }
         }
+        ChatPart::ToolCall { call } => Kind::ToolUse {
+            id: &call.id,
+            name: &call.name,
+            input: crate::wire::arguments(&call.arguments),
+        },
+        ChatPart::ToolResult { id, text, failed, .. } => Kind::ToolResult {
+            tool_use_id: id,
+            // Empty content is refused.
+            content: if text.trim().is_empty() { "(nothing)" } else { text },
+            is_error: *failed,
+        },
+        ChatPart::Opaque { .. } => return None,
     };
     Some(InputBlock { kind, cache_control: None })
 }
@@ -235,7 +285,7 @@ mod tests {
             ChatMessage::user("Ann: why?"),
         ];
         let request = TextRequest { messages: messages.into(), stable, ..TextRequest::default() };
-        serde_json::to_value(super::messages(&request, false)).unwrap()
+        serde_json::to_value(super::messages(&request, "claude", false)).unwrap()
     }
 
     #[test]
@@ -281,7 +331,7 @@ mod tests {
         let instructions = serde_json::to_value(system(&request)).unwrap();
         assert_eq!(instructions, json!([text("You are Eliza."), marked]));
         assert_eq!(
-            serde_json::to_value(super::messages(&request, false)).unwrap(),
+            serde_json::to_value(super::messages(&request, "claude", false)).unwrap(),
             json!([
                 { "role": "user", "content": [text("hi")] },
                 { "role": "assistant", "content": [text("hello")] },

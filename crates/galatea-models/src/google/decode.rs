@@ -27,7 +27,7 @@ struct AnswerCandidate {
 #[derive(Deserialize)]
 struct GoogleContent {
     #[serde(default)]
-    parts: Vec<GooglePart>,
+    parts: Vec<Value>,
 }
 
 #[derive(Deserialize)]
@@ -71,6 +71,8 @@ struct GoogleTokens {
 pub(crate) struct GooglePieces {
     answer: TextAnswer,
     text: surrogate::Joined,
+    /// The parts so far, for the request with the tools' results.
+    parts: Vec<Value>,
     ended: bool,
 }
 
@@ -106,7 +108,9 @@ impl Gather for GooglePieces {
         let mut held = Progress::Nothing;
         if let Some(candidate) = body.candidates.unwrap_or_default().into_iter().next() {
             for part in candidate.content.map(|content| content.parts).unwrap_or_default() {
-                self.add(part, on_text);
+                let read = serde_json::from_value(part.clone());
+                self.parts.push(part);
+                self.add(read.map_err(|_| Fail::Garbage(SHAPE))?, on_text);
                 held = Progress::More;
             }
             if let Some(reason) = candidate.finish_reason {
@@ -127,7 +131,12 @@ impl Gather for GooglePieces {
     }
 
     fn finish(self) -> TextAnswer {
-        TextAnswer { text: self.text.finish(), ..self.answer }
+        // Newer models refuse the results of a call whose signature is not sent again (Gemini API,
+        // "Thought signatures").
+        let signed = self.parts.iter().any(|part| part.get("thoughtSignature").is_some());
+        let opaque = (signed && !self.answer.tool_calls.is_empty())
+            .then(|| crate::wire::opaque(super::FORMAT, self.parts.into()));
+        TextAnswer { text: self.text.finish(), opaque, ..self.answer }
     }
 }
 

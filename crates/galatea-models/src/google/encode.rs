@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use galatea_core::model::{ChatPart, ChatRole, Sampling, TextRequest};
+use galatea_core::model::{ChatMessage, ChatPart, ChatRole, Sampling, TextRequest, ToolChoice};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -23,7 +23,20 @@ pub(super) struct GoogleRequest<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<Tools<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    tool_config: Option<ToolConfig>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     generation_config: Option<GenerationConfig<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolConfig {
+    function_calling_config: CallingConfig,
+}
+
+#[derive(Serialize)]
+struct CallingConfig {
+    mode: &'static str,
 }
 
 #[derive(Serialize)]
@@ -46,6 +59,17 @@ enum RequestPart<'a> {
         mime_type: &'a str,
         data: &'a str,
     },
+    FunctionCall {
+        name: &'a str,
+        args: Value,
+    },
+    FunctionResponse {
+        name: &'a str,
+        response: Value,
+    },
+    /// A part of an earlier answer, as it was: its signature holds for nothing else.
+    #[serde(untagged)]
+    AsItWas(&'a Value),
 }
 
 #[derive(Serialize)]
@@ -93,7 +117,11 @@ struct ThinkingConfig {
     thinking_level: &'static str,
 }
 
-pub(super) fn encode<'a>(request: &'a TextRequest, rules: &Rules) -> GoogleRequest<'a> {
+pub(super) fn encode<'a>(
+    request: &'a TextRequest,
+    model: &str,
+    rules: &Rules,
+) -> GoogleRequest<'a> {
     let functions: Vec<GoogleFunction<'_>> = request
         .tools
         .iter()
@@ -104,7 +132,9 @@ pub(super) fn encode<'a>(request: &'a TextRequest, rules: &Rules) -> GoogleReque
         })
         .collect();
     GoogleRequest {
-        contents: contents(request),
+        contents: contents(request, model),
+        tool_config: (request.tool_choice == ToolChoice::None && !functions.is_empty())
+            .then_some(ToolConfig { function_calling_config: CallingConfig { mode: "NONE" } }),
         system_instruction: request
             .system
             .as_deref()
@@ -130,18 +160,19 @@ pub(super) fn with_file<'a>(
         contents: vec![RequestContent { role: "user", parts }],
         system_instruction: None,
         tools: Vec::new(),
+        tool_config: None,
         generation_config: None,
     }
 }
 
-fn contents(request: &TextRequest) -> Vec<RequestContent<'_>> {
-    let mut out: Vec<RequestContent<'_>> = Vec::with_capacity(request.messages.len());
+fn contents<'a>(request: &'a TextRequest, model: &str) -> Vec<RequestContent<'a>> {
+    let mut out: Vec<RequestContent<'a>> = Vec::with_capacity(request.messages.len());
     for message in request.messages.iter() {
         let role = match message.role {
-            ChatRole::User | ChatRole::System => "user",
+            ChatRole::User | ChatRole::System | ChatRole::Tool => "user",
             ChatRole::Assistant => "model",
         };
-        let parts: Vec<RequestPart<'_>> = message.parts.iter().filter_map(part).collect();
+        let parts = parts(message, model);
         if parts.is_empty() {
             continue;
         }
@@ -156,11 +187,29 @@ fn contents(request: &TextRequest) -> Vec<RequestContent<'_>> {
     out
 }
 
+/// The parts of a message; those of an answer with signed thoughts as they were.
+fn parts<'a>(message: &'a ChatMessage, model: &str) -> Vec<RequestPart<'a>> {
+    match message.opaque(super::FORMAT, model) {
+        Some(Value::Array(parts)) => parts.iter().map(RequestPart::AsItWas).collect(),
+        _ => message.parts.iter().filter_map(part).collect(),
+    }
+}
+
 fn part(part: &ChatPart) -> Option<RequestPart<'_>> {
     match part {
         ChatPart::Text { text } if text.is_empty() => None,
         ChatPart::Text { text } => Some(RequestPart::Text(text)),
         ChatPart::Image { mime, data } => Some(RequestPart::InlineData { mime_type: mime, data }),
+        ChatPart::ToolCall { call } => Some(RequestPart::FunctionCall {
+            name: &call.name,
+            args: crate::wire::arguments(&call.arguments),
+        }),
+        // Results belong to calls by their order (Gemini API, "Function calling").
+        ChatPart::ToolResult { name, text, failed, .. } => Some(RequestPart::FunctionResponse {
+            name,
+            response: serde_json::json!({ if *failed { "error" } else { "output" }: text }),
+        }),
+        ChatPart::Opaque { .. } => None,
     }
 }
 

@@ -46,6 +46,7 @@ struct OllamaFunction {
 pub(crate) struct OllamaPieces {
     answer: TextAnswer,
     text: surrogate::Joined,
+    thought: String,
 }
 
 impl Gather for OllamaPieces {
@@ -60,10 +61,9 @@ impl Gather for OllamaPieces {
         }
         let mut held = Progress::Nothing;
         if let Some(message) = line.message {
-            if !message.content.is_empty()
-                || message.thinking.is_some_and(|t| !t.is_empty())
-                || message.tool_calls.is_some()
-            {
+            let thinking = message.thinking.unwrap_or_default();
+            self.thought.push_str(&thinking);
+            if !message.content.is_empty() || !thinking.is_empty() || message.tool_calls.is_some() {
                 held = Progress::More;
             }
             self.text.show(&message.content, on_text);
@@ -109,7 +109,9 @@ impl Gather for OllamaPieces {
     }
 
     fn finish(self) -> TextAnswer {
-        TextAnswer { text: self.text.finish(), ..self.answer }
+        let opaque = (!self.thought.is_empty() && !self.answer.tool_calls.is_empty())
+            .then(|| crate::wire::opaque(super::FORMAT, self.thought.into()));
+        TextAnswer { text: self.text.finish(), opaque, ..self.answer }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use galatea_core::model::{ChatMessage, ChatPart, ChatRole, Sampling, TextRequest};
+use galatea_core::model::{ChatMessage, ChatPart, ChatRole, Sampling, TextRequest, ToolChoice};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -26,6 +26,30 @@ struct OllamaMessage<'a> {
     content: Cow<'a, str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     images: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<OllamaCalled<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_name: Option<&'a str>,
+}
+
+impl<'a> OllamaMessage<'a> {
+    fn new(role: &'static str, content: Cow<'a, str>) -> Self {
+        let (images, tool_calls) = (Vec::new(), Vec::new());
+        Self { role, content, images, thinking: None, tool_calls, tool_name: None }
+    }
+}
+
+#[derive(Serialize)]
+struct OllamaCalled<'a> {
+    function: CalledFunction<'a>,
+}
+
+#[derive(Serialize)]
+struct CalledFunction<'a> {
+    name: &'a str,
+    arguments: Value,
 }
 
 #[derive(Serialize)]
@@ -76,16 +100,18 @@ pub(super) fn encode<'a>(
 ) -> OllamaRequest<'a> {
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     if let Some(system) = request.system.as_deref().filter(|text| !text.is_empty()) {
-        messages.push(OllamaMessage {
-            role: "system",
-            content: Cow::Borrowed(system),
-            images: Vec::new(),
-        });
+        messages.push(OllamaMessage::new("system", Cow::Borrowed(system)));
     }
-    messages.extend(request.messages.iter().map(message));
-    let tools = request
-        .tools
-        .iter()
+    for said in request.messages.iter() {
+        if said.role == ChatRole::Tool {
+            messages.extend(said.parts.iter().filter_map(result));
+        } else {
+            messages.push(message(said, model));
+        }
+    }
+    // The API has no other way to say that none may be called.
+    let offered = request.tools.iter().filter(|_| request.tool_choice == ToolChoice::Auto);
+    let tools = offered
         .map(|tool| OllamaTool {
             r#type: "function",
             function: OllamaFunctionSpec {
@@ -104,9 +130,16 @@ pub(super) fn encode<'a>(
     }
 }
 
-fn message(message: &ChatMessage) -> OllamaMessage<'_> {
+/// The result of a call, which is a message of its own here.
+fn result(part: &ChatPart) -> Option<OllamaMessage<'_>> {
+    let ChatPart::ToolResult { name, text, .. } = part else { return None };
+    let said = OllamaMessage::new("tool", Cow::Borrowed(text));
+    Some(OllamaMessage { tool_name: Some(name), ..said })
+}
+
+fn message<'a>(message: &'a ChatMessage, model: &str) -> OllamaMessage<'a> {
     let role = match message.role {
-        ChatRole::User => "user",
+        ChatRole::User | ChatRole::Tool => "user",
         ChatRole::Assistant => "assistant",
         ChatRole::System => "system",
     };
@@ -121,7 +154,18 @@ fn message(message: &ChatMessage) -> OllamaMessage<'_> {
             if let ChatPart::Image { data, .. } = part { Some(data.as_str()) } else { None }
         })
         .collect();
-    OllamaMessage { role, content, images }
+    let called = message.calls().map(|call| OllamaCalled {
+        function: CalledFunction {
+            name: &call.name,
+            arguments: crate::wire::arguments(&call.arguments),
+        },
+    });
+    OllamaMessage {
+        images,
+        thinking: message.opaque(super::FORMAT, model).and_then(Value::as_str),
+        tool_calls: called.collect(),
+        ..OllamaMessage::new(role, content)
+    }
 }
 
 fn options(params: &Sampling, window: Option<u32>) -> Option<Options<'_>> {

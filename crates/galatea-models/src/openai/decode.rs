@@ -2,7 +2,7 @@
 
 use galatea_core::model::{Finish, TextAnswer, ToolCall, Usage};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::error;
 use crate::wire::{Fail, surrogate};
@@ -26,6 +26,36 @@ struct ChatReply {
     content: Option<AnswerText>,
     refusal: Option<String>,
     tool_calls: Option<Vec<ChatCall>>,
+    #[serde(flatten)]
+    reasoning: Reasoning,
+}
+
+/// Reasoning that a service wants again with the results of the tools it called: DeepSeek and others
+/// as text, OpenRouter as a list of whatever the model's own service wants.
+#[derive(Deserialize, Default)]
+pub(super) struct Reasoning {
+    pub(super) reasoning_content: Option<Value>,
+    pub(super) reasoning_details: Option<Value>,
+}
+
+impl Reasoning {
+    /// The fields as they go back; none without any.
+    pub(super) fn data(self) -> Option<Value> {
+        let fields = [
+            ("reasoning_content", self.reasoning_content),
+            ("reasoning_details", self.reasoning_details),
+        ];
+        let empty = |value: &Value| {
+            value.as_str().is_some_and(str::is_empty)
+                || value.as_array().is_some_and(Vec::is_empty)
+                || value.is_null()
+        };
+        let fields: Map<String, Value> = fields
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value.filter(|v| !empty(v))?)))
+            .collect();
+        (!fields.is_empty()).then(|| Value::Object(fields))
+    }
 }
 
 /// Text, or a list of parts that contains text, as a few servers send it.
@@ -113,14 +143,16 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
         text = surrogate::whole(&refusal);
         finish = Finish::Filtered;
     }
-    let tool_calls = message
+    let opaque = message.reasoning.data().map(super::opaque);
+    let tool_calls: Vec<ToolCall> = message
         .tool_calls
         .unwrap_or_default()
         .into_iter()
         .enumerate()
         .map(|(i, call)| tool_call(i, call))
         .collect();
-    Ok(TextAnswer { text, tool_calls, usage, finish, ..TextAnswer::default() })
+    let opaque = opaque.filter(|_| !tool_calls.is_empty());
+    Ok(TextAnswer { text, tool_calls, opaque, usage, finish, ..TextAnswer::default() })
 }
 
 fn tool_call(i: usize, call: ChatCall) -> ToolCall {

@@ -1,7 +1,7 @@
 //! Encodes a [`TextRequest`] as the body of `POST /chat/completions`.
 
 use galatea_core::model::{
-    CacheFor, ChatMessage, ChatPart, ChatRole, Effort, TextRequest, ToolSpec,
+    CacheFor, ChatMessage, ChatPart, ChatRole, Effort, TextRequest, ToolCall, ToolChoice, ToolSpec,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -22,6 +22,8 @@ pub(super) struct ChatBody<'a> {
     messages: Vec<ChatInput<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<ChatTool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,9 +64,51 @@ struct StreamOptions {
 #[derive(Serialize)]
 struct ChatInput<'a> {
     role: &'static str,
-    content: ChatContent<'a>,
+    /// Left out beside calls without words (API reference, `messages`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<ChatContent<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<InputCall<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
+    /// Reasoning that the service wants again in its own fields.
+    #[serde(flatten)]
+    reasoning: Option<&'a Value>,
+}
+
+impl<'a> ChatInput<'a> {
+    fn new(role: &'static str, content: ChatContent<'a>) -> Self {
+        Self {
+            role,
+            content: Some(content),
+            name: None,
+            tool_calls: Vec::new(),
+            tool_call_id: None,
+            reasoning: None,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct InputCall<'a> {
+    id: &'a str,
+    r#type: &'static str,
+    function: InputFunction<'a>,
+}
+
+#[derive(Serialize)]
+struct InputFunction<'a> {
+    name: &'a str,
+    arguments: &'a str,
+}
+
+impl<'a> From<&'a ToolCall> for InputCall<'a> {
+    fn from(call: &'a ToolCall) -> Self {
+        let function = InputFunction { name: &call.name, arguments: &call.arguments };
+        Self { id: &call.id, r#type: "function", function }
+    }
 }
 
 #[derive(Serialize)]
@@ -114,10 +158,10 @@ fn mark(messages: &mut [ChatInput<'_>], request: &TextRequest) {
     let marked = [instructions.filter(|_| asked), last.filter(|_| request.stable > 0)];
     for at in marked.into_iter().flatten() {
         let content = &mut messages[at].content;
-        if let ChatContent::Text(text) = content {
+        if let Some(ChatContent::Text(text)) = content {
             let text = std::mem::take(text);
             let cache_control = Some(CacheControl { r#type: "ephemeral" });
-            *content = ChatContent::Parts(vec![ChatPiece::Text { text, cache_control }]);
+            *content = Some(ChatContent::Parts(vec![ChatPiece::Text { text, cache_control }]));
         }
     }
 }
@@ -159,13 +203,15 @@ pub(super) fn encode<'a>(
     let extended = dialect == Dialect::Extended;
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     if let Some(system) = request.system.as_deref().filter(|text| !text.is_empty()) {
-        messages.push(ChatInput {
-            role: "system",
-            content: ChatContent::Text(Cow::Borrowed(system)),
-            name: None,
-        });
+        messages.push(ChatInput::new("system", ChatContent::Text(Cow::Borrowed(system))));
     }
-    messages.extend(request.messages.iter().map(message));
+    for said in request.messages.iter() {
+        if said.role == ChatRole::Tool {
+            messages.extend(said.parts.iter().filter_map(result));
+        } else {
+            messages.push(message(said, model));
+        }
+    }
     if cache == Cache::Marks {
         mark(&mut messages, request);
     }
@@ -173,6 +219,8 @@ pub(super) fn encode<'a>(
         model,
         messages,
         tools: request.tools.iter().map(tool).collect(),
+        tool_choice: (request.tool_choice == ToolChoice::None && !request.tools.is_empty())
+            .then_some("none"),
         max_tokens: params.max_tokens.filter(|_| !completion),
         max_completion_tokens: params.max_tokens.filter(|_| completion),
         temperature: params.temperature.filter(|_| samples),
@@ -191,9 +239,16 @@ pub(super) fn encode<'a>(
     }
 }
 
-fn message(message: &ChatMessage) -> ChatInput<'_> {
+/// The result of a call, which is a message of its own here.
+fn result(part: &ChatPart) -> Option<ChatInput<'_>> {
+    let ChatPart::ToolResult { id, text, .. } = part else { return None };
+    let said = ChatInput::new("tool", ChatContent::Text(Cow::Borrowed(text)));
+    Some(ChatInput { tool_call_id: Some(id), ..said })
+}
+
+fn message<'a>(message: &'a ChatMessage, model: &str) -> ChatInput<'a> {
     let role = match message.role {
-        ChatRole::User => "user",
+        ChatRole::User | ChatRole::Tool => "user",
         ChatRole::Assistant => "assistant",
         ChatRole::System => "system",
     };
@@ -203,22 +258,33 @@ fn message(message: &ChatMessage) -> ChatInput<'_> {
             if message.role == ChatRole::User
                 && parts.iter().any(|part| matches!(part, ChatPart::Image { .. })) =>
         {
-            ChatContent::Parts(parts.iter().map(part).collect())
+            ChatContent::Parts(parts.iter().filter_map(part).collect())
         }
         _ => ChatContent::Text(Cow::Owned(message.text())),
     };
-    ChatInput { role, content, name: message.name.as_deref() }
+    let tool_calls: Vec<InputCall<'_>> = message.calls().map(InputCall::from).collect();
+    let wordless = matches!(&content, ChatContent::Text(text) if text.trim().is_empty());
+    ChatInput {
+        content: Some(content).filter(|_| tool_calls.is_empty() || !wordless),
+        name: message.name.as_deref(),
+        tool_calls,
+        reasoning: message.opaque(super::FORMAT, model),
+        ..ChatInput::new(role, ChatContent::Text(Cow::Borrowed("")))
+    }
 }
 
-fn part(part: &ChatPart) -> ChatPiece<'_> {
-    match part {
+fn part(part: &ChatPart) -> Option<ChatPiece<'_>> {
+    Some(match part {
         ChatPart::Text { text } => {
             ChatPiece::Text { text: Cow::Borrowed(text), cache_control: None }
         }
         ChatPart::Image { mime, data } => ChatPiece::ImageUrl {
             image_url: ImageUrl { url: format!("data:{mime};base64,{data}") },
         },
-    }
+        ChatPart::ToolCall { .. } | ChatPart::ToolResult { .. } | ChatPart::Opaque { .. } => {
+            return None;
+        }
+    })
 }
 
 fn tool(tool: &ToolSpec) -> ChatTool<'_> {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    decode::{AnswerText, ChatTokens, finish},
+    decode::{AnswerText, ChatTokens, Reasoning, finish},
     error,
 };
 use crate::wire::{Fail, Gather, Progress, complete_arguments, surrogate};
@@ -36,6 +36,8 @@ struct Delta {
     reasoning: Option<Value>,
     /// Reasoning, under most servers' name.
     reasoning_content: Option<Value>,
+    /// Pieces of what OpenRouter wants again.
+    reasoning_details: Option<Vec<Value>>,
 }
 
 impl Delta {
@@ -51,6 +53,7 @@ impl Delta {
         has_content
             || self.refusal.as_ref().is_some_and(|r| !r.is_empty())
             || self.tool_calls.as_ref().is_some_and(|calls| !calls.is_empty())
+            || self.reasoning_details.as_ref().is_some_and(|pieces| !pieces.is_empty())
             || thoughts.into_iter().flatten().any(|thought| thought.as_str() != Some(""))
     }
 }
@@ -74,6 +77,8 @@ pub(crate) struct ChatPieces {
     answer: TextAnswer,
     text: surrogate::Joined,
     calls: BTreeMap<u64, (ToolCall, surrogate::Joined)>,
+    thought: String,
+    details: Vec<Value>,
     ended: bool,
 }
 
@@ -132,6 +137,13 @@ impl Gather for ChatPieces {
             // missing.
             self.answer.finish = Finish::Length;
         }
+        if !self.answer.tool_calls.is_empty() {
+            let reasoning = Reasoning {
+                reasoning_content: Some(self.thought.into()),
+                reasoning_details: Some(self.details.into()),
+            };
+            self.answer.opaque = reasoning.data().map(super::opaque);
+        }
         complete_arguments(&mut self.answer);
         self.answer
     }
@@ -146,6 +158,10 @@ impl ChatPieces {
         if let Some(text) = delta.content {
             self.text.show(&text.into_string(), on_text);
         }
+        if let Some(Value::String(piece)) = &delta.reasoning_content {
+            self.thought.push_str(piece);
+        }
+        self.details.extend(delta.reasoning_details.unwrap_or_default());
         for piece in delta.tool_calls.unwrap_or_default() {
             // Servers that omit the index send each call whole.
             let index =
@@ -201,6 +217,23 @@ mod tests {
         for (frame, expected) in cases {
             assert_eq!(ChatPieces::default().take(frame, &|_| ()).unwrap(), expected, "{frame}");
         }
+    }
+
+    #[test]
+    fn reasoning_is_kept_for_the_results_of_calls() {
+        let mut pieces = ChatPieces::default();
+        for frame in [
+            r#"{"choices":[{"delta":{"reasoning_content":"Wea"}}]}"#,
+            r#"{"choices":[{"delta":{"reasoning_content":"ther?","reasoning_details":[{"type":"reasoning.encrypted","data":"S"}]}}]}"#,
+            r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"rain","arguments":"{}"}}]}}]}"#,
+            r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#,
+        ] {
+            pieces.take(frame, &|_| ()).unwrap();
+        }
+        assert_eq!(
+            pieces.finish().opaque.unwrap().data,
+            serde_json::json!({ "reasoning_content": "Weather?", "reasoning_details": [{ "type": "reasoning.encrypted", "data": "S" }] })
+        );
     }
 
     #[test]

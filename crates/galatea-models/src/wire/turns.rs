@@ -2,19 +2,23 @@
 
 use std::borrow::Cow;
 
-use galatea_core::model::{ChatMessage, ChatPart, TextRequest};
+use galatea_core::model::{ChatMessage, ChatPart, ChatRole, TextRequest};
 
 /// Joins consecutive messages of the same side. Some services refuse them otherwise, as do the chat
 /// templates of many models on self-hosted servers. Each message's text names its author, so
 /// dropping the `name` field loses nothing.
 pub(crate) fn take_turns(request: &TextRequest) -> Cow<'_, TextRequest> {
     let messages = &request.messages;
-    if !messages.windows(2).any(|pair| pair[0].role == pair[1].role) {
+    // Results of tools are messages of their own.
+    let joins = |one: &ChatMessage, next: &ChatMessage| {
+        one.role == next.role && one.role != ChatRole::Tool && !one.uses_tools()
+    };
+    if !messages.windows(2).any(|pair| joins(&pair[0], &pair[1])) {
         return Cow::Borrowed(request);
     }
     let mut joined: Vec<ChatMessage> = Vec::with_capacity(messages.len());
     for message in messages.iter() {
-        match joined.last_mut().filter(|last| last.role == message.role) {
+        match joined.last_mut().filter(|last| joins(last, message)) {
             Some(last) => {
                 last.name = None;
                 message.parts.iter().for_each(|part| join(&mut last.parts, part));

@@ -110,6 +110,7 @@ pub(crate) fn request(stream: bool) -> TextRequest {
             effort: None,
         },
         stream,
+        tool_choice: Default::default(),
         deadline: None,
         first_within: None,
         length: None,

@@ -13,6 +13,7 @@ mod object;
 mod pairs;
 mod parameters;
 mod refusals;
+mod steps;
 mod tools;
 
 use galatea_models::{Choices, Configured, When};

@@ -19,12 +19,8 @@ const SOON: Duration = Duration::from_secs(30);
 impl Budget {
     /// Meter of a service's calls: under the agent's own entity, with the service's name in
     /// place of a platform.
-    pub(crate) fn background(
-        self: &Arc<Self>,
-        policy: &Arc<Policy>,
-        name: &'static str,
-    ) -> Arc<Meter> {
-        let source = Source::new(name);
+    pub(crate) fn background(self: &Arc<Self>, policy: &Arc<Policy>, name: &str) -> Arc<Meter> {
+        let source = Source::from_name(name);
         let (world, person) = (WorldId(self.agent.0), self.identity.entity());
         let room = UsageRow::background_room(&self.identity, &source);
         let limited = policy.spending.on;

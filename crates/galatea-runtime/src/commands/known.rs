@@ -2,8 +2,8 @@
 
 use galatea_core::COMMANDS;
 
-/// Commands of the agent's owners, which no list shows.
-const OWNERS_ONLY: [&str; 2] = ["block", "unblock"];
+/// Commands mostly of owners, which no list shows.
+const OWNERS_ONLY: [&str; 4] = ["block", "unblock", "grant", "revoke"];
 
 /// True for a command handled here (`start` is Telegram's greeting).
 pub(crate) fn is_known(name: &str) -> bool {

@@ -7,7 +7,7 @@ use super::{
     ACTION_CONFIRMATION, ACTION_CONFIRMATION_MINUTES, ANSWER_TTL_MINUTES, BUSY_POLICY,
     COLLECT_LIMIT, CONVERSATION_LENGTH, CONVERSATION_TOKENS, DELIVERY_WHEN_UNSURE,
     EVALUATION_PAUSE_SECONDS, INSTANCES_MAX, INSTANCES_MIN, INSTANCES_WAIT_MS,
-    PROVIDERS_TOTAL_TIMEOUT_MS, TURN_TIMEOUT_SECONDS,
+    PROVIDERS_TOTAL_TIMEOUT_MS, TOOL_STEPS, TURN_TIMEOUT_SECONDS,
 };
 
 /// Treatment of messages that arrive while an answer is being made.
@@ -105,6 +105,8 @@ pub struct Limits {
     pub evaluation_pause: Duration,
     /// Deadline of a turn.
     pub turn: Duration,
+    /// Rounds of tools in a turn, at least one.
+    pub tool_steps: usize,
     /// Age at which an answer expires.
     pub answer_ttl: Duration,
     /// Condition under which actions wait for a confirmation.
@@ -162,6 +164,7 @@ impl Limits {
                 settings.parse(&EVALUATION_PAUSE_SECONDS, "a whole number")?.unwrap_or(5),
             ),
             turn: Duration::from_secs(number(&TURN_TIMEOUT_SECONDS)?),
+            tool_steps: usize::try_from(number(&TOOL_STEPS)?.min(20)).unwrap_or(6),
             answer_ttl: Duration::from_secs(60 * number(&ANSWER_TTL_MINUTES)?),
             confirmation: match settings
                 .text(&ACTION_CONFIRMATION)

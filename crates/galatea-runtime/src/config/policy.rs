@@ -15,6 +15,10 @@ use std::time::Duration;
 /// what was said an hour ago disturbs.
 const TTL_ON_X: u64 = 24 * 60;
 
+/// Telegram keeps updates for at most 24 h (Bot API, getUpdates), so an older date is not a delayed
+/// message but a clock that cannot be trusted. Other platforms list what was said long ago.
+const LONGEST_ON_TELEGRAM: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// People whose direct messages are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DmPolicy {
@@ -119,6 +123,8 @@ pub struct Policy {
     pub message_ttl: Duration,
     /// The setting that says so.
     pub message_ttl_setting: String,
+    /// Longest time that the platform keeps a message for the account before it hands it over.
+    pub longest_delay: Option<Duration>,
     /// Answers to bots in a row.
     pub bot_hop_limit: u32,
     /// Room types always answered.
@@ -196,6 +202,7 @@ impl Policy {
             allow_bots_setting,
             message_ttl,
             message_ttl_setting,
+            longest_delay: (source.as_str() == "telegram").then_some(LONGEST_ON_TELEGRAM),
             bot_hop_limit: settings.parse(&BOT_HOP_LIMIT, "a whole number")?.unwrap_or(3),
             always_types,
             always_source,

@@ -2,12 +2,13 @@
 //! cleared or for another process.
 
 use galatea_core::{
-    Hint, MemoryId, Result, RoomId, Source,
+    Event, Hint, MemoryId, Result, RoomId, Source,
     store::{InboxEntry, InboxItem, InboxState},
 };
 
 use super::state::Inbox;
 use crate::{
+    lanes::Pushed,
     ownership::{Assignment, LeaseGuard},
     turn::{Claimed, Waiting},
 };
@@ -83,7 +84,10 @@ impl Inbox {
     /// Puts a message in flight into its lane. A lane that is full drops it: it is read back from
     /// the store later.
     pub(super) fn requeue(&self, claimed: Claimed) {
-        self.lanes.push(claimed.entry.memory.room_id, claimed);
+        let (agent, room) = (claimed.entry.memory.agent_id, claimed.entry.memory.room_id);
+        if matches!(self.lanes.push(room, claimed), Pushed::Spilled) {
+            self.engine.events.publish(Event::SystemOverloaded { agent, room });
+        }
     }
 
     /// A stored message; none when another process answers in its Room.

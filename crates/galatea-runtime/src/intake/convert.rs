@@ -1,8 +1,8 @@
 //! Pure part of intake: an event → an inbox entry or a memory.
 
 use galatea_core::{
-    Addressed, ConnectionIds, ConnectorInfo, Content, Incoming, IncomingEvent, IncomingMessage,
-    Memory, MemoryId, MemoryKind, RemoteId,
+    Addressed, Command, ConnectionIds, ConnectorInfo, Content, Incoming, IncomingEvent,
+    IncomingMessage, Memory, MemoryId, MemoryKind, RemoteId,
     store::{Envelope, InboxEntry},
 };
 use serde_json::{Map, Value, json};
@@ -158,6 +158,7 @@ fn entry_of_press(
         room_remote: incoming.connection.room.remote.clone(),
         remote: id.clone(),
         envelope: Envelope {
+            command: Command::of_button(data),
             pressed: Some(data.to_owned()),
             reply_to: message.cloned(),
             ..envelope(incoming)

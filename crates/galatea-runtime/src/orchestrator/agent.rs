@@ -1,13 +1,13 @@
 //! One agent, assembled: the parts that the orchestrator starts, watches and stops.
 
 use galatea_core::{
-    Account, AgentIdentity, Clock, Connector, EmbeddingModel, EventBus, Outbound, ServiceContext,
-    Services, Source, store::PluginStore,
+    Account, AgentIdentity, Clock, Connector, EventBus, Outbound, PluginContext, ServiceContext,
+    Source, service::ServiceEntry,
 };
 use std::sync::Arc;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::company::Company;
+use super::{company::Company, plugins::AgentPlugins, service_runner::ServiceRunner};
 use crate::{
     budget::Budget,
     directory::Directory,
@@ -16,6 +16,7 @@ use crate::{
     outbox::Outbox,
     ownership::Ownership,
     profile::CurrentProfile,
+    tasks::TaskRunner,
     turn::{Failures, Windows},
 };
 
@@ -27,8 +28,10 @@ pub(super) struct Agent {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) events: EventBus,
     pub(super) connectors: Vec<Arc<dyn Connector>>,
-    pub(super) services: Services,
-    pub(super) beside: Beside,
+    /// Its plugins, which may be replaced while it runs.
+    pub(super) plugins: AgentPlugins,
+    /// Its services at work.
+    pub(super) services: ServiceRunner,
     /// Accounts whose login other processes have.
     pub(super) company: Company,
     pub(super) directory: Arc<Directory>,
@@ -37,6 +40,8 @@ pub(super) struct Agent {
     pub(super) inbox: Arc<Inbox>,
     pub(super) outbox: Arc<Outbox>,
     pub(super) budget: Arc<Budget>,
+    /// Runs its tasks at their time.
+    pub(super) task_runner: Arc<TaskRunner>,
     /// How much its models take.
     pub(super) windows: Arc<Windows>,
     /// Its turns in a row without an answer.
@@ -53,24 +58,27 @@ pub(super) struct Agent {
     pub(super) halt: CancellationToken,
 }
 
-/// What the agent's services use, beside what the agent has anyway.
-pub(super) struct Beside {
-    pub(super) store: Arc<dyn PluginStore>,
-    pub(super) embedding: Option<Arc<dyn EmbeddingModel>>,
-}
-
 impl Agent {
     /// What a run of a service may use. It sees the agent as it is when the run begins.
-    pub(super) fn service_context(&self, name: &'static str) -> ServiceContext {
+    pub(super) fn service_context(&self, entry: &ServiceEntry) -> ServiceContext {
         let profile = self.profile.get();
-        let meter = self.budget.background(&profile.services, name);
+        let meter = self.budget.background(&profile.services, entry.service.name());
+        let PluginContext {
+            agent, settings, store, cache, services, outbound, events, clock, ..
+        } = self.plugins.context_for(&entry.plugin);
+        let models = meter.models(self.plugins.models());
         ServiceContext {
-            agent: Arc::clone(&profile.view),
-            store: Arc::clone(&self.beside.store),
-            embedding: self.beside.embedding.as_ref().map(|model| meter.embedding(model)),
+            agent,
+            settings,
+            store,
+            cache,
+            services,
+            outbound,
+            embedding: models.embedding.clone(),
+            models,
             usage: meter,
-            clock: Arc::clone(&self.clock),
-            events: self.events.clone(),
+            clock,
+            events,
         }
     }
 

@@ -3,19 +3,21 @@
 use dashmap::DashMap;
 use galatea_core::{
     Account, AgentId, AgentIdentity, Character, Clock, Connector, ConnectorInfo, Error, ErrorKind,
-    EventBus, MemoryId, NoHints, Outbound, Result, Services, Settings, Source, Store,
-    store::PluginCache,
+    Event, EventBus, MemoryId, NoHints, Outbound, Result, Settings, Source, Store,
 };
 use std::{
     collections::{HashMap, btree_map::Entry as MapEntry},
     sync::Arc,
     time::Duration,
 };
+use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    agent::{Agent, Beside},
+    agent::Agent,
     company::Company,
+    plugins::{AgentPlugins, Choices, PluginSurroundings, Slot},
+    service_runner::ServiceRunner,
     spec::{AgentFactory, AgentSpec, RuntimeOptions},
     state::{Entry, Orchestrator},
 };
@@ -29,9 +31,11 @@ use crate::{
     intake::Intake,
     outbox::{Outbox, OutboxParts, ThroughOutbox},
     ownership::Ownership,
+    plugins::own_store::OwnStore,
     profile::{CurrentProfile, Profile},
-    registry::Registry,
-    turn::{Background, Claims, Engine, EngineParts, PluginParts, Thinking},
+    tasks::TaskRunner,
+    tools,
+    turn::{Background, Claims, Engine, EngineParts},
 };
 
 impl Orchestrator {
@@ -55,51 +59,61 @@ impl Orchestrator {
         if self.lock().contains_key(&id) {
             return Err(twice(&name));
         }
-        let agent = Arc::new(assemble(&self.options, spec).await?);
+        let waker = self.tasks.waker();
+        let agent = Arc::new(assemble(&self.options, &waker, spec, self.global_slots()).await?);
         match self.lock().entry(id) {
             // Made by another call while this one was stored.
             MapEntry::Occupied(_) => Err(twice(&name)),
             MapEntry::Vacant(free) => {
                 free.insert(Entry::new(name, factory, agent));
+                self.options.events.publish(Event::AgentCreated { agent: id });
                 Ok(id)
             }
         }
     }
 }
 
-/// Assembles an agent, and stores it.
-pub(super) async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Result<Agent> {
+/// Assembles an agent, and stores it. `added` are plugins that it was given while it ran before.
+pub(super) async fn assemble(
+    options: &RuntimeOptions,
+    tasks: &Arc<Notify>,
+    spec: AgentSpec,
+    added: Vec<Slot>,
+) -> Result<Agent> {
     check_policies(&spec.connectors, &spec.settings, &spec.account_settings)?;
     let profile = Profile::new(&spec.character, spec.settings, spec.account_settings)?;
-    let beside =
-        Beside { store: Arc::clone(&options.store) as _, embedding: spec.models.embedding.clone() };
     let identity = spec.character.identity();
-    let (cache_store, id) = (Arc::clone(&options.store), identity.id());
-    let cache = |plugin: &str| PluginCache::new(Arc::clone(&cache_store) as _, id, plugin);
-    let registry = Arc::new(Registry::load(spec.plugins, cache)?);
-    let services = Services::new(registry.services.iter().cloned());
+    let listed = &spec.character.plugins;
+    let mut slots: Vec<Slot> =
+        spec.plugins.into_iter().map(|plugin| Slot::new(plugin, listed)).chain(added).collect();
+    Choices::load(&*options.store, identity.id()).await?.apply(&mut slots);
     let shared = Shared::load(options, &spec.character, profile, &spec.connectors).await?;
     let Shared { store, clock, profile, .. } = &shared;
     let outbox = shared.outbox();
     let outbound: Arc<dyn Outbound> = Arc::new(ThroughOutbox(Arc::downgrade(&outbox)));
     let budget = Budget::new(
-        identity,
+        identity.clone(),
         profile.clone(),
         Arc::clone(store),
         Arc::clone(clock),
         Arc::clone(&outbound),
     );
-    let plugins = PluginParts {
-        store: Arc::clone(store) as _,
-        cache: cache(""),
-        services: services.clone(),
+    let agent_id = identity.id();
+    let around = PluginSurroundings {
+        own_store: Arc::new(OwnStore::new(Arc::clone(store), identity.id())),
+        identity,
+        store: Arc::clone(store),
+        clock: Arc::clone(clock),
+        events: shared.events.clone(),
         outbound: Arc::clone(&outbound),
+        models: spec.models,
     };
+    let plugins = AgentPlugins::load(around, slots, profile.get()).await?;
+    tools::announce(&**store, agent_id, &plugins.current().get().registry, clock.now()).await?;
     let in_flight = InFlight::default();
     let engine = Arc::new(Engine::new(EngineParts {
-        current: profile.clone(),
+        current: plugins.current().clone(),
         budget: Arc::clone(&budget),
-        thinking: Thinking::new(spec.models, registry, plugins, Arc::clone(store)),
         outbox: Arc::clone(&outbox),
         claims: Claims::new(Arc::clone(&shared.ownership), in_flight.clone()),
         background: Background::new(shared.tasks.clone(), shared.stop.clone(), shared.halt.clone()),
@@ -107,8 +121,10 @@ pub(super) async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Resul
         clock: Arc::clone(clock),
         events: shared.events.clone(),
         directory: Arc::clone(&shared.directory),
+        tasks: Arc::clone(tasks),
     }));
-    let windows = Arc::clone(&engine.thinking.windows);
+    let task_runner = TaskRunner::new(Arc::clone(&engine));
+    let windows = Arc::clone(plugins.windows());
     let failures = Arc::clone(&engine.state.failures);
     let inbox = shared.inbox(engine, &outbox, in_flight);
     let intake = Arc::new(shared.intake(&inbox, &outbox));
@@ -121,8 +137,8 @@ pub(super) async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Resul
         clock,
         events,
         connectors: spec.connectors,
-        services,
-        beside,
+        plugins,
+        services: ServiceRunner::default(),
         company: Company::new(spec.encoders),
         directory,
         ownership,
@@ -130,6 +146,7 @@ pub(super) async fn assemble(options: &RuntimeOptions, spec: AgentSpec) -> Resul
         inbox,
         outbox,
         budget,
+        task_runner,
         windows,
         failures,
         outbound,

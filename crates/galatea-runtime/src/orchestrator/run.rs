@@ -2,13 +2,20 @@
 //! several share.
 
 use galatea_core::{AgentId, Error, ErrorKind, Event, Result};
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     agent::Agent,
+    chosen,
     create::{assemble, check_policies},
+    plugin_changes,
+    plugins::{Slot, close_all},
+    services,
     spec::{AgentChange, AgentFactory},
     state::{Keeping, Lifecycle, Orchestrator, unknown},
     supervise,
@@ -21,6 +28,9 @@ use crate::{
 
 /// How long evaluators and the last settlements may take after turns and sends have ended.
 const LAST: Duration = Duration::from_secs(2);
+
+/// Choices about plugins are looked for in every fifth round of reconciliation.
+const CHOSEN: u32 = 5;
 
 /// How long the parts of an agent may take to be made anew.
 const MAKING: Duration = Duration::from_secs(30);
@@ -70,13 +80,17 @@ impl Orchestrator {
             }
         }
         if self.options.cluster.is_none() {
-            supervise::services(agent, &LeaseGuard::always());
+            let services = services::under(Arc::clone(agent), LeaseGuard::always());
+            agent.connections.spawn(services);
         } else if self.role().answers() {
             agent.connections.spawn(Arc::clone(&agent.inbox).watch());
             agent.connections.spawn(Arc::clone(&agent.inbox).watch_edits());
         }
+        agent.plugins.follow_all();
         entry.state = Lifecycle::Running;
         supervise::announce(&entry.agent, |agent| Event::AgentStarted { agent });
+        drop(agents);
+        self.run_tasks();
         self.look_for_work();
         Ok(())
     }
@@ -118,6 +132,7 @@ impl Orchestrator {
         // Outcomes of sends are stored even when the rest ran out of time.
         let _ = tokio::time::timeout(LAST, agent.outbox.flush()).await;
         let _ = tokio::time::timeout(LAST, agent.budget.flush()).await;
+        close_all(&agent.plugins).await;
         self.set(id, Lifecycle::Stopped);
         agent.events.publish(Event::AgentStopped { agent: id });
         Ok(ended)
@@ -139,13 +154,13 @@ impl Orchestrator {
     pub async fn restart_agent(&self, id: AgentId, within: Duration) -> Result<()> {
         let _alone = self.alone(id).await?;
         self.drain(id, within).await?;
-        let factory = {
+        let (factory, added) = {
             let mut agents = self.lock();
             let entry = agents.get_mut(&id).ok_or_else(|| unknown(id))?;
             entry.state = Lifecycle::Starting;
-            Arc::clone(&entry.factory)
+            (Arc::clone(&entry.factory), entry.agent.plugins.added())
         };
-        let made = tokio::time::timeout(MAKING, self.remake(id, &*factory));
+        let made = tokio::time::timeout(MAKING, self.remake(id, &*factory, added));
         let made = self.closing.run_until_cancelled(made).await.map(|made| {
             made.unwrap_or_else(|_| {
                 Err(Error::new(ErrorKind::Timeout, "the agent's parts were not made in time"))
@@ -163,6 +178,8 @@ impl Orchestrator {
             }
             Some(Err(error)) => {
                 self.set(id, Lifecycle::Failed(error.to_string()));
+                let reason = error.to_string();
+                self.options.events.publish(Event::AgentFailed { agent: id, reason });
                 Err(error.with("agent", id))
             }
             None => {
@@ -172,13 +189,18 @@ impl Orchestrator {
         }
     }
 
-    async fn remake(&self, id: AgentId, factory: &dyn AgentFactory) -> Result<(String, Agent)> {
+    async fn remake(
+        &self,
+        id: AgentId,
+        factory: &dyn AgentFactory,
+        added: Vec<Slot>,
+    ) -> Result<(String, Agent)> {
         let spec = factory.make().await?;
         if spec.character.identity().id() != id {
             return Err(another_id());
         }
         let name = spec.character.name.clone();
-        Ok((name, assemble(&self.options, spec).await?))
+        Ok((name, assemble(&self.options, &self.tasks.waker(), spec, added).await?))
     }
 
     /// Changes the character and the settings of an agent. Each turn reads them once: those that
@@ -205,7 +227,7 @@ impl Orchestrator {
         let store = &self.options.store;
         store.save_agent(id, &character).await?;
         agent_room::remember(&**store, &agent.identity, &character.name).await?;
-        agent.profile.replace(profile);
+        plugin_changes::change(&agent, Some(profile), |_| Ok(true)).await?;
         // An account that became known since.
         agent.profile.get().policies.adopt(&before.policies);
         if let Some(entry) = self.lock().get_mut(&id) {
@@ -214,6 +236,7 @@ impl Orchestrator {
                 entry.factory = factory;
             }
         }
+        self.options.events.publish(Event::AgentUpdated { agent: id });
         Ok(())
     }
 
@@ -224,7 +247,12 @@ impl Orchestrator {
     pub async fn remove_agent(&self, id: AgentId) -> Result<()> {
         let _alone = self.alone(id).await?;
         self.drain(id, LAST).await?;
-        self.lock().remove(&id);
+        let entry = self.lock().remove(&id);
+        if let Some(entry) = entry {
+            // One that never started has begun its plugins all the same.
+            close_all(&entry.agent.plugins).await;
+            self.options.events.publish(Event::AgentRemoved { agent: id });
+        }
         Ok(())
     }
 
@@ -235,6 +263,10 @@ impl Orchestrator {
     pub fn start(self: &Arc<Self>) -> Result<()> {
         let ids: Vec<AgentId> = self.lock().keys().copied().collect();
         ids.into_iter().try_for_each(|id| self.start_agent(id))?;
+        if !self.watching.swap(true, Ordering::Relaxed) {
+            let every = self.options.reconcile_every * CHOSEN;
+            tokio::spawn(chosen::watch(Arc::downgrade(self), every));
+        }
         let mut keeper = self.keeper.lock();
         if let Some(cluster) = self.options.cluster.clone().filter(|_| keeper.is_none()) {
             let (stop, weak) = (CancellationToken::new(), Arc::downgrade(self));
@@ -244,6 +276,7 @@ impl Orchestrator {
                 .run(running, self.options.events.clone(), stop.clone());
             *keeper = Some(Keeping { stop, task: tokio::spawn(keeping), nudge });
         }
+        self.options.events.publish(Event::SystemStarted);
         Ok(())
     }
 
@@ -260,6 +293,7 @@ impl Orchestrator {
     /// everything ended in time.
     pub async fn stop(&self, within: Duration) -> bool {
         self.closing.cancel();
+        self.tasks.stop();
         let ids: Vec<AgentId> = self.lock().keys().copied().collect();
         let ended =
             futures::future::join_all(ids.into_iter().map(|id| self.stop_agent(id, within))).await;
@@ -268,6 +302,7 @@ impl Orchestrator {
             stop.cancel();
             let _ = tokio::time::timeout(LAST, task).await;
         }
+        self.options.events.publish(Event::SystemStopped);
         ended.into_iter().all(|outcome| outcome.unwrap_or(true))
     }
 }

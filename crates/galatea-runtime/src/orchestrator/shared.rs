@@ -3,7 +3,7 @@
 use galatea_core::{Account, AgentId, KnownAccount, Source, store::Partition};
 use std::sync::Arc;
 
-use super::{agent::Agent, supervise};
+use super::{agent::Agent, services, supervise};
 use crate::ownership::{LeaseGuard, Ownership, RoomPartition, SharedAgent};
 
 impl SharedAgent for Agent {
@@ -67,7 +67,8 @@ impl SharedAgent for Agent {
     fn answer(self: Arc<Self>, partitions: Vec<Arc<RoomPartition>>) {
         // Services are one piece of work: they go with the first partition.
         for first in partitions.iter().filter(|partition| partition.number == 0) {
-            supervise::services(&self, &first.lease);
+            let services = services::under(Arc::clone(&self), first.lease.clone());
+            self.connections.spawn(services);
         }
         let (inbox, halt) = (Arc::clone(&self.inbox), self.halt.clone());
         self.tasks.spawn(async move {

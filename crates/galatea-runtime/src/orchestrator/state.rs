@@ -1,10 +1,10 @@
 //! The orchestrator: its agents, each with how far its start or stop has come.
 
-use galatea_core::{AgentId, ConnectorInfo, Error, Result, store::ProcessRole};
+use galatea_core::{AgentId, ConnectorInfo, Error, Plugin, Result, store::ProcessRole};
 use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::BTreeMap,
-    sync::{Arc, OnceLock, Weak},
+    sync::{Arc, OnceLock, Weak, atomic::AtomicBool},
 };
 use tokio::sync::{Notify, OwnedMutexGuard};
 use tokio_util::sync::CancellationToken;
@@ -13,13 +13,19 @@ use super::{
     agent::Agent,
     spec::{AgentFactory, RuntimeOptions},
 };
-use crate::ownership;
+use crate::{ownership, tasks::TaskPoller};
 
 /// Many agents in one process.
 pub struct Orchestrator {
     pub(super) options: RuntimeOptions,
     pub(super) agents: Mutex<BTreeMap<AgentId, Entry>>,
     pub(super) keeper: Mutex<Option<Keeping>>,
+    /// Plugins of every agent, beside those that it is created with.
+    pub(super) globals: Mutex<Vec<Plugin>>,
+    /// Looks for due tasks of all agents.
+    pub(super) tasks: Arc<TaskPoller>,
+    /// True once choices about plugins are looked for.
+    pub(super) watching: AtomicBool,
     /// Ends restarts that are under way when all agents stop.
     pub(super) closing: CancellationToken,
     /// For tasks that end with it.
@@ -77,14 +83,42 @@ impl Orchestrator {
     /// `Invalid` for a role that leaves work to others, with a store that has one process.
     pub fn new(mut options: RuntimeOptions) -> Result<Arc<Self>> {
         options.cluster = ownership::shared(&options.store, options.cluster)?;
+        let tasks = TaskPoller::new(
+            Arc::clone(&options.store),
+            Arc::clone(&options.clock),
+            options.reconcile_every,
+            options.cluster.is_none(),
+        );
         Ok(Arc::new_cyclic(|itself| Self {
             options,
             agents: Mutex::default(),
             keeper: Mutex::default(),
+            globals: Mutex::default(),
+            tasks,
+            watching: AtomicBool::new(false),
             closing: CancellationToken::new(),
             itself: Weak::clone(itself),
             looks: OnceLock::new(),
         }))
+    }
+
+    /// Looks for due tasks at once. Called after a task was stored other than by a turn.
+    pub fn look_for_tasks(&self) {
+        self.tasks.waker().notify_one();
+    }
+
+    /// Has the tasks of this process's running agents run at their time.
+    pub(super) fn run_tasks(&self) {
+        if !self.role().answers() {
+            return;
+        }
+        let me = Weak::clone(&self.itself);
+        self.tasks.start(move || {
+            let all = me.upgrade()?;
+            let agents = all.lock();
+            let running = agents.values().filter(|entry| entry.state == Lifecycle::Running);
+            Some(running.map(|entry| Arc::clone(&entry.agent.task_runner)).collect())
+        });
     }
 
     pub(super) fn role(&self) -> ProcessRole {

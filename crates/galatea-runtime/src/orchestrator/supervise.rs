@@ -5,12 +5,16 @@ use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use futures::FutureExt;
 use galatea_core::{
     Account, Connector, Error, ErrorKind, Event, Gateway, GatewayBackend, Health, Result, Retry,
-    Service, Source,
+    Source,
+    service::{ServiceEntry, ServiceState},
 };
 use std::{future::Future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
-use super::agent::Agent;
+use super::{
+    agent::Agent,
+    service_steps::{note, start_and_run},
+};
 use crate::ownership::LeaseGuard;
 
 /// Upper bounds of the first and of every later pause before a restart.
@@ -111,38 +115,21 @@ async fn connected(agent: &Arc<Agent>, connector: &Arc<dyn Connector>, stop: &Ca
     keep(agent, stop, run, report).await;
 }
 
-/// Runs an agent's services, in one process at a time.
-pub(super) fn services(agent: &Arc<Agent>, lease: &LeaseGuard) {
-    for service in agent.services.all() {
-        agent.connections.spawn(self::service(
-            Arc::clone(agent),
-            Arc::clone(service),
-            lease.clone(),
-        ));
-    }
-}
-
-/// Runs a service until the agent stops, or until another process does.
-async fn service(agent: Arc<Agent>, service: Arc<dyn Service>, lease: LeaseGuard) {
-    let (name, stop) = (service.name(), agent.stop.child_token());
-    let closed = async {
-        lease.closed().await;
-        stop.cancel();
-        tokio::time::sleep(GRACE).await;
-    };
+/// Runs a service until it is stopped.
+pub(super) async fn service(agent: &Arc<Agent>, entry: &ServiceEntry, stop: &CancellationToken) {
+    let (id, name) = (agent.identity.id(), entry.service.name());
     let report = |ended: &Ended| match ended {
         Ended::Again { error, delay } => {
-            tracing::warn!(agent = %agent.identity.id(), service = name, code = error.code(), error = %error.report(), seconds = delay.as_secs_f32(), "a service ended; restarting it after the pause");
+            note(agent, entry, ServiceState::Retrying(error.to_string()));
+            tracing::warn!(agent = %id, service = name, code = error.code(), error = %error.report(), seconds = delay.as_secs_f32(), "a service ended; restarting it after the pause");
         }
         Ended::Parked(error) => {
-            tracing::error!(agent = %agent.identity.id(), service = name, code = error.code(), error = %error.report(), fix = error.fix(), retried = is_repaired_elsewhere(error.kind()), "a service is parked until a person repairs the cause");
+            note(agent, entry, ServiceState::Failed(error.to_string()));
+            tracing::error!(agent = %id, service = name, code = error.code(), error = %error.report(), fix = error.fix(), retried = is_repaired_elsewhere(error.kind()), "a service is parked until a person repairs the cause");
         }
     };
-    let run = |stop| Arc::clone(&service).run(agent.service_context(name), stop);
-    tokio::select! {
-        () = keep(&agent, &stop, run, report) => {}
-        () = closed => tracing::warn!(agent = %agent.identity.id(), service = name, seconds = GRACE.as_secs(), "a service did not end in time after its lease was lost; dropping it"),
-    }
+    let run = |stop| start_and_run(agent, entry, stop);
+    keep(agent, stop, run, report).await;
 }
 
 enum Ended {

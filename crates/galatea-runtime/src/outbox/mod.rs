@@ -1,5 +1,6 @@
 //! Takes committed deliveries to the platform, in order per Room.
 
+pub(crate) mod beside;
 mod job;
 mod key;
 mod outbound;

@@ -62,6 +62,7 @@ pub async fn invite(
             tags: vec![TAG.to_owned()],
             metadata,
             due: new.until,
+            run: None,
         })
         .await?;
     Ok(new)

@@ -2,7 +2,7 @@
 //! with the time, marks of quotation. A model copies it, and imitates it from then on if it enters
 //! the history.
 
-use super::{quoted::is_in_code, talk::Talk, types::Repairs};
+use super::{pieces, quoted::is_in_code, talk::Talk, types::Repairs};
 
 /// Heads that prompts of this program have or had.
 const HEADS: &str = "[notes]|[note]|[context]|[facts]|[memories]|[summary]|# related earlier messages|\
@@ -43,10 +43,11 @@ const ROUNDS: usize = 64;
 
 /// Words without the form of the prompt around them.
 pub(super) fn clean(text: &str, talk: &Talk, repairs: &mut Repairs) -> String {
-    let whole = text.trim();
+    let quoted = pieces::without_form(text, talk);
+    let whole = quoted.as_deref().unwrap_or(text).trim();
     let text = &whole[..tail(whole, talk)];
     let mut rest = without_marks_of_quotation(text.trim_end(), talk);
-    if rest.is_none() && text.len() < whole.len() {
+    if rest.is_none() && (text.len() < whole.len() || quoted.is_some()) {
         rest = Some(text.to_owned());
     }
     let start = rest.as_deref().unwrap_or(text);

@@ -25,6 +25,7 @@ const ABOUT: [&str; 14] = [
 /// The words without sentences that name an action such as `SEND_MESSAGE`. Code blocks stay, and so
 /// does all of an answer to a question that names one.
 pub(super) fn cut(text: &str, talk: &Talk, names: &Names<'_>, repairs: &mut Repairs) -> String {
+    let text = &without_list(text, talk, names, repairs);
     let asked = talk.question.to_lowercase();
     let about = ABOUT.iter().any(|word| asked.contains(word)) || names_one(&talk.question, names);
     if about || talk.wants_code() || !names_one(text, names) {
@@ -46,6 +47,23 @@ pub(super) fn cut(text: &str, talk: &Talk, names: &Names<'_>, repairs: &mut Repa
         repairs.note("sentences about the program's own actions taken off");
     }
     out.trim().to_owned()
+}
+
+/// The words without lines such as `- REPLY: Say something`, as the prompt lists the actions.
+fn without_list(text: &str, talk: &Talk, names: &Names<'_>, repairs: &mut Repairs) -> String {
+    const BULLETS: [char; 5] = ['-', '*', '•', '–', ' '];
+    let is_listed = |line: &&str| {
+        let bare = line.trim_start_matches(BULLETS);
+        let name = bare.split_once(':').map(|(name, _)| name.trim_matches(['`', '*']));
+        bare.len() < line.len() && name.is_some_and(|name| names.has_exact(name))
+    };
+    if talk.wants_code() || names_one(&talk.question, names) || text.lines().all(|l| !is_listed(&l))
+    {
+        return text.to_owned();
+    }
+    repairs.note("list of actions taken off");
+    let kept: Vec<&str> = text.lines().filter(|line| !is_listed(line)).collect();
+    kept.join("\n").trim().to_owned()
 }
 
 /// Whether the text has the exact name of an action that no one writes by chance.

@@ -12,7 +12,10 @@ pub(crate) fn take_name_off<'a>(parsed: &mut Parsed, names: impl Iterator<Item =
 
 /// The text behind `Name:`, `**Name:**`, `@handle:` or `Name [14:05]:`; none when the text does not
 /// begin so, or nothing follows.
-fn without_name<'a>(text: &str, mut names: impl Iterator<Item = &'a str>) -> Option<&str> {
+pub(super) fn without_name<'a>(
+    text: &str,
+    mut names: impl Iterator<Item = &'a str>,
+) -> Option<&str> {
     const MARKS: [char; 4] = ['*', '_', '`', '@'];
     let bare = text.trim_start().trim_start_matches(MARKS);
     names.find_map(|name| {

@@ -14,6 +14,8 @@ const MOST_OF_VERSE: usize = 3;
 const SHORT: usize = 12;
 /// Letters of a line of verse.
 const VERSE: usize = 48;
+/// Letters of a sentence that prose does not need a third time.
+const SENTENCE: usize = 14;
 /// Sentences in a row that may be repeated together.
 const LONGEST_LOOP: usize = 12;
 /// Words in a row that may be repeated together inside of a sentence, the times that is too often, and
@@ -52,11 +54,19 @@ fn of_prose(text: &str) -> String {
     without_words(text)
 }
 
-/// The text until a long sentence comes a third time, wherever the others stand: from there a model
-/// goes round in circles. A refrain has lines of verse, which are shorter.
+/// The text until a sentence of prose comes a third time, wherever the others stand: from there a
+/// model goes round in circles. A refrain has lines of verse, which are shorter.
 fn until_circling(text: &str) -> &str {
     let mut seen: HashMap<String, usize> = HashMap::new();
-    for (range, key) in pieces(text).into_iter().filter(|(_, key)| key.len() > VERSE) {
+    let is_prose = |range: &Range<usize>| {
+        let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
+        let end = text[range.start..].find('\n').map_or(text.len(), |at| range.start + at);
+        text[start..end].len() > VERSE
+    };
+    for (range, key) in pieces(text) {
+        if key.len() <= VERSE && (key.len() <= SENTENCE || !is_prose(&range)) {
+            continue;
+        }
         let times = seen.entry(key).or_default();
         *times += 1;
         if *times > MOST {

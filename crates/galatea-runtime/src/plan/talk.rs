@@ -95,6 +95,10 @@ impl Talk {
         is_one(name, &self.own)
     }
 
+    pub(super) fn is_asker(&self, name: &str) -> bool {
+        is_one(name, &self.asker) || is_first_of(name, &self.asker)
+    }
+
     pub(super) fn is_other(&self, name: &str) -> bool {
         is_one(name, &self.others) || is_one(name, &self.asker) || is_first_of(name, &self.others)
     }

@@ -15,6 +15,7 @@ const MAX_MARKS: usize = 64;
 /// Longest mark, in bytes.
 const LONGEST: usize = 48;
 const CHANNEL: &str = "<|channel|>";
+const CHANNELS: [&str; 3] = ["analysis", "commentary", "final"];
 const MESSAGE: &str = "<|message|>";
 /// The rest of the channels where a server drops the marks but keeps the words between.
 const JOINED_FINAL: &str = "assistantfinal";
@@ -104,6 +105,11 @@ fn channels(text: &str) -> Option<Opened<'static>> {
     let (mut said, mut beside, mut thoughts, mut calls) = (vec![], vec![], vec![], vec![]);
     beside.push(first_turn(lead, &mut Repairs::default()).trim().to_owned());
     for piece in pieces {
+        let cut_in_name =
+            !piece.trim().is_empty() && CHANNELS.iter().any(|name| name.starts_with(piece.trim()));
+        if cut_in_name {
+            continue;
+        }
         let (header, body) = piece.split_once(MESSAGE).unwrap_or(("", piece));
         let end = ["<|end|>", "<|return|>", "<|call|>", "<|start|>"]
             .iter()

@@ -10,7 +10,7 @@ use super::{
     call_body::Call,
     echo, form, inner, loose,
     names::{self, Names},
-    repeat,
+    own_name, repeat,
     talk::Talk,
     types::{CALL_AS_TEXT, MAX_ACTIONS, Parsed, PlannedAction, Repairs},
     voices,
@@ -43,6 +43,11 @@ pub(crate) fn tidy(parsed: &mut Parsed, talk: &Talk, known_actions: &[Arc<Action
     }
     text = inner::cut(&text, talk, &names, &mut repairs);
     text = voices::cut(&text, talk, &mut repairs);
+    // A line of the asker calls the agent, and it stands behind the name that was taken off.
+    if let Some(rest) = own_name::without_name(&text, talk.own.iter().map(String::as_str)) {
+        repairs.note("the agent's name in front taken off");
+        text = rest.to_owned();
+    }
     text = echo::cut(&text, talk, &mut repairs).to_owned();
     if !talk.wants_repeats() {
         text = repeat::cut(&text, &mut repairs);

@@ -38,6 +38,14 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// True if it calls something besides words and silence.
+    pub(crate) fn acts(&self) -> bool {
+        let words = [names::REPLY, names::IGNORE, names::NONE];
+        self.actions.iter().any(|action| !words.contains(&action.name.as_str()))
+    }
+}
+
 /// An action with its arguments.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedAction {

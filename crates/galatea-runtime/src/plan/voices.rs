@@ -8,7 +8,9 @@ const LONGEST_NAME: usize = 64;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Voice {
     Own,
-    /// Somebody who speaks here.
+    /// The person who is answered: a model writes the name in front to address them.
+    Asker,
+    /// Somebody else who speaks here.
     Other,
     /// `User:` and `Human:`, which may be keys of a list as well.
     Someone,
@@ -35,11 +37,11 @@ pub(super) fn cut(text: &str, talk: &Talk, repairs: &mut Repairs) -> String {
                 kept.push(words);
             }
             _ if skipping => changed = true,
-            Some((Voice::Other, words)) if leads => {
+            Some((Voice::Asker, words)) if leads => {
                 changed = true;
                 kept.push(words);
             }
-            Some((Voice::Other, _)) if !is_announced(&kept) => {
+            Some((Voice::Other | Voice::Asker, _)) if !is_announced(&kept) => {
                 changed = true;
                 break;
             }
@@ -87,7 +89,7 @@ fn is_list(text: &str, talk: &Talk) -> bool {
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         match speaker(line, talk) {
             Some((Voice::Own, _)) => return false,
-            Some((Voice::Other, words)) => {
+            Some((Voice::Other | Voice::Asker, words)) => {
                 let name = line[..line.len() - words.len()].to_lowercase();
                 if names.contains(&name) {
                     return false;
@@ -124,6 +126,8 @@ fn speaker<'a>(line: &'a str, talk: &Talk) -> Option<(Voice, &'a str)> {
     }
     if talk.is_own(name) || is(&["assistant"]) || dated.is_some() && is(&["you"]) {
         Some((Voice::Own, words))
+    } else if talk.is_asker(name) || dated.is_some() && talk.direct {
+        Some((Voice::Asker, words))
     } else if talk.is_other(name) || dated.is_some() {
         Some((Voice::Other, words))
     } else {

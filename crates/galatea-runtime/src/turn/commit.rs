@@ -93,6 +93,9 @@ async fn store(engine: &Engine, record: TurnRecord) -> Result<()> {
 /// Brings what this process keeps of Rooms and people up to date with committed changes.
 fn apply(engine: &Engine, effects: &[RequestedChange]) {
     engine.directory.rooms.apply(effects);
+    if effects.iter().any(|effect| matches!(effect, RequestedChange::SaveTask { .. })) {
+        engine.wake_tasks();
+    }
     if effects.iter().any(|effect| matches!(effect, RequestedChange::ForgetPerson { .. })) {
         engine.directory.known.clear();
         engine.state.people.forget();

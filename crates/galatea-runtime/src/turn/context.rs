@@ -285,7 +285,7 @@ impl TurnContext {
             services: &engine.thinking.plugins.services,
             catalog: NO_CATALOG,
             clock: &engine.clock,
-            events: &engine.events,
+            events: &engine.thinking.plugins.events,
             outbound: &engine.thinking.plugins.outbound,
         }
     }

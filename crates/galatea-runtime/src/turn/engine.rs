@@ -1,11 +1,14 @@
 //! The turn engine of one agent: its parts.
 
+use arc_swap::ArcSwap;
 use galatea_core::{
-    AgentView, Clock, EventBus, MemoryId, Models, Outbound, Services, Store,
+    AgentView, Clock, EventBus, EventHandle, MemoryId, Models, Outbound, Result, Services, Store,
+    rights::{Grant, Scope},
     store::{InboxItem, PluginCache, PluginStore},
 };
 use rand::RngExt;
 use std::{sync::Arc, time::Duration};
+use tokio::sync::Notify;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::message::{Claimed, Waiting};
@@ -13,11 +16,12 @@ use crate::{
     budget::Budget,
     config::{Limits, Policies},
     directory::Directory,
+    grants::KnownGrants,
     in_flight::InFlight,
     outbox::Outbox,
     ownership::Ownership,
-    profile::{CurrentProfile, Profile},
-    registry::Registry,
+    plugins::registry::Registry,
+    profile::Profile,
     turn::state::{
         beginning::Beginnings,
         edits::Edits,
@@ -44,16 +48,16 @@ const SHUFFLE: Duration = Duration::from_millis(100);
 /// further one.
 const SUSPECT_PAUSE: Duration = Duration::from_millis(500);
 
-/// Turns stored messages into committed answers. Clones share all but the profile: each turn has an
-/// engine of its own where the profile has changed ([`Self::current`]).
+/// Turns stored messages into committed answers. Clones share all but the profile, the models and the
+/// plugins: each turn has an engine of its own, with those of its beginning ([`Self::current`]).
 #[derive(Clone)]
 pub(crate) struct Engine {
     /// The agent as plugin code sees it.
     pub(crate) view: Arc<AgentView>,
     /// The profile that `view`, `policies` and `limits` are of.
     pub(crate) profile: Arc<Profile>,
-    /// The profile that the next turn reads.
-    current: CurrentProfile,
+    /// Profile, models and plugins that the next turn reads.
+    current: CurrentThinking,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) events: EventBus,
@@ -73,26 +77,31 @@ pub(crate) struct Engine {
     pub(crate) claims: Arc<Claims>,
     /// Runner of work that outlives a turn.
     pub(crate) background: Arc<Background>,
+    /// Wakes the search for due tasks.
+    tasks: Arc<Notify>,
     /// Knowledge about Rooms; empty at first.
     pub(crate) state: Arc<EngineState>,
 }
 
 /// The parts that an engine is given.
 pub(crate) struct EngineParts {
-    pub(crate) current: CurrentProfile,
+    pub(crate) current: CurrentThinking,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) events: EventBus,
     pub(crate) directory: Arc<Directory>,
     pub(crate) budget: Arc<Budget>,
-    pub(crate) thinking: Thinking,
     pub(crate) outbox: Arc<Outbox>,
     pub(crate) claims: Claims,
     pub(crate) background: Background,
+    pub(crate) tasks: Arc<Notify>,
 }
 
-/// Models and plugins, with which answers are made.
+/// Profile, models and plugins, with which answers are made. A change of any of them makes another
+/// one.
 pub(crate) struct Thinking {
+    /// The agent's character and settings.
+    pub(crate) profile: Arc<Profile>,
     /// The agent's models, before a turn's meter counts their calls.
     pub(crate) models: Models,
     /// Size that each model takes.
@@ -104,14 +113,15 @@ pub(crate) struct Thinking {
 }
 
 impl Thinking {
-    /// Limits of models that earlier runs have learnt are read from the store when needed.
-    pub(crate) fn new(
-        models: Models,
-        registry: Arc<Registry>,
-        plugins: PluginParts,
-        store: Arc<dyn Store>,
-    ) -> Self {
-        Self { models, windows: Arc::new(Windows::new(store)), registry, plugins }
+    /// The same without plugins, for an engine that waits for a turn: it keeps no plugin in use.
+    fn bare(&self) -> Self {
+        Self {
+            profile: Arc::clone(&self.profile),
+            models: self.models.clone(),
+            windows: Arc::clone(&self.windows),
+            registry: Arc::default(),
+            plugins: PluginParts { services: Services::default(), ..self.plugins.clone() },
+        }
     }
 
     /// The offline script answers, and can do nothing but talk.
@@ -120,7 +130,28 @@ impl Thinking {
     }
 }
 
+/// The profile, models and plugins that an agent has now. Clones share them.
+#[derive(Clone)]
+pub(crate) struct CurrentThinking(Arc<ArcSwap<Thinking>>);
+
+impl CurrentThinking {
+    pub(crate) fn new(thinking: Thinking) -> Self {
+        Self(Arc::new(ArcSwap::from_pointee(thinking)))
+    }
+
+    /// All of them, for as long as the caller holds them.
+    pub(crate) fn get(&self) -> Arc<Thinking> {
+        self.0.load_full()
+    }
+
+    /// Replaces all of them at once. Turns that have begun keep those that they read.
+    pub(crate) fn replace(&self, thinking: Thinking) {
+        self.0.store(Arc::new(thinking));
+    }
+}
+
 /// Parts that a turn hands to plugin code and the engine itself does not use.
+#[derive(Clone)]
 pub(crate) struct PluginParts {
     /// The part of the store that plugin code sees.
     pub(crate) store: Arc<dyn PluginStore>,
@@ -129,6 +160,8 @@ pub(crate) struct PluginParts {
     pub(crate) services: Services,
     /// Way of plugin code to other Rooms.
     pub(crate) outbound: Arc<dyn Outbound>,
+    /// Events of a turn that is not handed to plugin code.
+    pub(crate) events: EventHandle,
 }
 
 /// Messages that this process answers.
@@ -211,7 +244,7 @@ impl Background {
     }
 
     /// Runs work that is dropped where it is when the agent halts.
-    pub(super) fn until_halt(&self, work: impl Future<Output = ()> + Send + 'static) {
+    pub(crate) fn until_halt(&self, work: impl Future<Output = ()> + Send + 'static) {
         let halt = self.halt.clone();
         self.tasks.spawn(async move {
             halt.run_until_cancelled(work).await;
@@ -222,7 +255,8 @@ impl Background {
 impl Engine {
     /// Knows nothing about Rooms yet.
     pub(crate) fn new(parts: EngineParts) -> Self {
-        let profile = parts.current.get();
+        let thinking = parts.current.get().bare();
+        let profile = Arc::clone(&thinking.profile);
         Self {
             view: Arc::clone(&profile.view),
             policies: Arc::clone(&profile.policies),
@@ -234,28 +268,53 @@ impl Engine {
             events: parts.events,
             directory: parts.directory,
             budget: parts.budget,
-            thinking: Arc::new(parts.thinking),
+            thinking: Arc::new(thinking),
             outbox: parts.outbox,
             claims: Arc::new(parts.claims),
             background: Arc::new(parts.background),
+            tasks: parts.tasks,
             state: Arc::new(EngineState::new()),
         }
     }
 
-    /// The engine with the profile of now. A turn takes it once, so that it has one character and
-    /// one set of limits from its beginning to its evaluators.
-    pub(crate) fn current(self: &Arc<Self>) -> Arc<Self> {
-        let profile = self.current.get();
-        if Arc::ptr_eq(&profile, &self.profile) {
-            return Arc::clone(self);
-        }
-        Arc::new(Self {
+    /// The engine with the profile, the models and the plugins of now. A turn takes it once, so that
+    /// it has one character, one set of limits and one set of plugins from its beginning to its end.
+    pub(crate) fn current(&self) -> Arc<Self> {
+        Arc::new(self.with(self.current.get()))
+    }
+
+    /// The engine of a turn without its plugins, for work that waits: it takes those of then.
+    pub(super) fn without_plugins(&self) -> Arc<Self> {
+        Arc::new(self.with(Arc::new(self.thinking.bare())))
+    }
+
+    fn with(&self, thinking: Arc<Thinking>) -> Self {
+        let profile = Arc::clone(&thinking.profile);
+        Self {
             view: Arc::clone(&profile.view),
             policies: Arc::clone(&profile.policies),
             limits: profile.limits,
             profile,
-            ..Self::clone(self)
-        })
+            thinking,
+            ..self.clone()
+        }
+    }
+
+    /// Grants of the agent's tools. They are read at most every two seconds, and twice a minute where
+    /// no tool needs one.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(crate) async fn grants(&self) -> Result<Arc<[Grant]>> {
+        let mut actions = self.thinking.registry.actions.iter();
+        let wanted = actions.any(|(_, action)| action.scope() == Scope::Outside);
+        let agent = self.view.identity.id();
+        self.state.grants.read(&*self.store, agent, self.clock.now(), wanted).await
+    }
+
+    /// Wakes the search for due tasks: one was stored.
+    pub(crate) fn wake_tasks(&self) {
+        self.tasks.notify_one();
     }
 
     /// Waits until a message with several unfinished turns may have its next one. The process pauses
@@ -283,6 +342,8 @@ pub(crate) struct EngineState {
     pub(super) people: RoomPeopleCache,
     /// Answers to bots in a row.
     pub(super) hops: Hops,
+    /// Who may use which tool.
+    pub(crate) grants: KnownGrants,
     /// Messages that are being answered, for edits of them.
     pub(crate) edits: Edits,
     /// Time at which each group was last shown the answer to a command of everybody's.
@@ -301,6 +362,7 @@ impl EngineState {
             beginnings: Beginnings::new(),
             people: RoomPeopleCache::new(),
             hops: Hops::default(),
+            grants: KnownGrants::default(),
             edits: Edits::default(),
             shown: ShownCommands::default(),
             failures: Arc::default(),

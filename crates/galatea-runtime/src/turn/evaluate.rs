@@ -3,13 +3,15 @@
 
 use futures::{FutureExt, future::BoxFuture};
 use galatea_core::{
-    Evaluator, EvaluatorUse, Event, FinishedTurn, Memory, State, Turn, Verdict, kill_point,
+    Evaluator, EvaluatorUse, Event, EventBus, FinishedTurn, Memory, State, Turn, Verdict,
+    kill_point,
 };
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use super::{context::TurnContext, engine::Engine};
 use crate::{
     ownership::{LeaseGuard, WeakLease},
+    plugins::registry::ExtensionName,
     turn::state::quiet::{Look, Watch},
 };
 
@@ -69,7 +71,7 @@ pub(super) fn evaluate(engine: &Arc<Engine>, committed: Committed) {
 
 async fn after_turn(engine: Arc<Engine>, committed: Arc<Committed>) {
     if let Some(first) = first_wanted(&engine, &committed, EvaluatorUse::AfterTurn).await {
-        run(&engine, &committed, first).await;
+        run(&engine, &committed, &first).await;
     }
 }
 
@@ -77,9 +79,11 @@ async fn after_turn(engine: Arc<Engine>, committed: Arc<Committed>) {
 fn wait_for_quiet(engine: &Arc<Engine>, committed: Arc<Committed>) {
     let (room, clock) = (committed.context.info.room.id, engine.clock.as_ref());
     let pause = engine.limits.evaluation_pause;
-    let look = look(Arc::clone(engine), committed).boxed();
+    // A Room may be quiet long after its turn: plugins that leave meanwhile are not kept.
+    let waiting = engine.without_plugins();
+    let look = look(Arc::clone(&waiting), committed).boxed();
     if let Some(watch) = engine.background.quiet.offer(room, look, clock, pause) {
-        engine.background.finish(when_quiet(Arc::clone(engine), watch));
+        engine.background.finish(when_quiet(waiting, watch));
     }
 }
 
@@ -102,24 +106,29 @@ async fn look(engine: Arc<Engine>, committed: Arc<Committed>) -> Option<BoxFutur
     if !committed.is_here() {
         return None;
     }
-    let first = first_wanted(&engine, &committed, EvaluatorUse::WhenQuiet).await?;
+    let first = first_wanted(&engine.current(), &committed, EvaluatorUse::WhenQuiet).await?;
     let learn = async move {
         if committed.is_here() {
-            run(&engine, &committed, first).await;
+            run(&engine.current(), &committed, &first).await;
         }
     };
     Some(learn.boxed())
 }
 
-/// The place of the first evaluator of this kind that has something to learn from the turn.
-async fn first_wanted(engine: &Engine, committed: &Committed, when: EvaluatorUse) -> Option<usize> {
+/// The first evaluator of this kind that has something to learn from the turn.
+async fn first_wanted(
+    engine: &Engine,
+    committed: &Committed,
+    when: EvaluatorUse,
+) -> Option<ExtensionName> {
     let Committed { replies, verdict, .. } = committed;
     let turn = committed.turn(engine);
-    for (at, (kind, evaluator)) in engine.thinking.registry.evaluators.iter().enumerate() {
+    for (kind, evaluator) in &engine.thinking.registry.evaluators {
         let turn = evaluator.turn(&turn);
         let finished = FinishedTurn { turn: &turn, replies, verdict };
         if *kind == when && is_wanted(&**evaluator, &finished).await {
-            return Some(at);
+            let (plugin, name) = (evaluator.plugin().to_owned(), evaluator.name().to_owned());
+            return Some(ExtensionName { plugin, name });
         }
     }
     None
@@ -127,18 +136,22 @@ async fn first_wanted(engine: &Engine, committed: &Committed, when: EvaluatorUse
 
 /// Runs the first wanted evaluator, and then those behind it that are of its kind and wanted. What one
 /// has learnt can make the next one wanted, such as the profile of new facts. Counts what they used.
-async fn run(engine: &Engine, committed: &Committed, first: usize) {
+/// Nothing runs if the first one is gone with its plugin.
+async fn run(engine: &Engine, committed: &Committed, first: &ExtensionName) {
     let Committed { context, replies, verdict, .. } = committed;
     let turn = committed.turn(engine);
-    let mut rest = engine.thinking.registry.evaluators.iter().skip(first);
+    let registry = &engine.thinking.registry;
+    let Some(first) = registry.evaluator(first) else { return };
+    let mut rest = registry.evaluators.iter().skip(first);
     let Some((when, evaluator)) = rest.next() else { return };
     let own = evaluator.turn(&turn);
-    run_one(&**evaluator, &FinishedTurn { turn: &own, replies, verdict }).await;
+    let finished = FinishedTurn { turn: &own, replies, verdict };
+    run_one(&engine.events, &**evaluator, &finished).await;
     for (_, evaluator) in rest.filter(|(kind, _)| kind == when) {
         let own = evaluator.turn(&turn);
         let finished = FinishedTurn { turn: &own, replies, verdict };
         if is_wanted(&**evaluator, &finished).await {
-            run_one(&**evaluator, &finished).await;
+            run_one(&engine.events, &**evaluator, &finished).await;
         }
     }
     engine.budget.keep(context.meter.take());
@@ -162,8 +175,13 @@ async fn is_wanted(evaluator: &dyn Evaluator, finished: &FinishedTurn<'_>) -> bo
     }
 }
 
-async fn run_one(evaluator: &dyn Evaluator, finished: &FinishedTurn<'_>) {
+async fn run_one(events: &EventBus, evaluator: &dyn Evaluator, finished: &FinishedTurn<'_>) {
     let turn = finished.turn;
+    events.publish(Event::EvaluatorStarted {
+        agent: turn.agent.identity.id(),
+        turn: turn.id,
+        evaluator: evaluator.name().to_owned(),
+    });
     let work = AssertUnwindSafe(evaluator.evaluate(finished)).catch_unwind();
     let success = match tokio::time::timeout(DEADLINE, work).await {
         Ok(Ok(Ok(()))) => true,
@@ -176,7 +194,7 @@ async fn run_one(evaluator: &dyn Evaluator, finished: &FinishedTurn<'_>) {
             false
         }
     };
-    turn.events.publish(Event::EvaluatorCompleted {
+    events.publish(Event::EvaluatorCompleted {
         agent: turn.agent.identity.id(),
         turn: turn.id,
         evaluator: evaluator.name().to_owned(),

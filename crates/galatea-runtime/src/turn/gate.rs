@@ -67,9 +67,9 @@ const IN_ORDER: [Rule; 13] = [
     pressed_or_asked,
 ];
 
-/// Telegram keeps updates for at most 24 h (Bot API, getUpdates), so an older date is not a delayed
-/// message but a clock that cannot be trusted.
-const LONGEST_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// A clock that was set forward further than a day was wrong before, so its jump says nothing about
+/// the age of messages.
+const LONGEST_JUMP: Duration = Duration::from_secs(24 * 60 * 60);
 
 fn own_message(case: &Case<'_>, mut log: Log) -> ControlFlow<Judged, Log> {
     if case.envelope.from_self {
@@ -97,11 +97,13 @@ fn blocked(case: &Case<'_>, log: Log) -> ControlFlow<Judged, Log> {
 
 fn age(case: &Case<'_>, mut log: Log) -> ControlFlow<Judged, Log> {
     // Our own clock measures how long it waited here; the platform's only how long it was under
-    // way.
-    let on_its_way = Some(case.received_at.since(case.message.created_at))
-        .filter(|delay| *delay <= LONGEST_DELAY)
-        .unwrap_or_default();
-    let set_forward = Some(case.ahead).filter(|ahead| *ahead <= LONGEST_DELAY).unwrap_or_default();
+    // way. A delay that is impossible on this platform, and a date at or before 1970, are no age.
+    let sent = case.message.created_at;
+    let is_possible = |delay: &Duration| {
+        sent.0 > 0 && case.policy.longest_delay.is_none_or(|most| *delay <= most)
+    };
+    let on_its_way = Some(case.received_at.since(sent)).filter(is_possible).unwrap_or_default();
+    let set_forward = Some(case.ahead).filter(|ahead| *ahead <= LONGEST_JUMP).unwrap_or_default();
     let age = (case.now.since(case.received_at) + on_its_way).saturating_sub(set_forward);
     if age <= case.policy.message_ttl {
         return Continue(log);

@@ -17,6 +17,7 @@ mod run;
 mod see;
 mod spelling;
 mod state;
+mod steps;
 mod think;
 mod typing;
 
@@ -24,6 +25,8 @@ pub use self::state::failures::Failing;
 pub(crate) use self::state::failures::Failures;
 pub use self::state::window::Shortened;
 pub(crate) use self::state::window::Windows;
-pub(crate) use engine::{Background, Claims, Engine, EngineParts, PluginParts, Thinking};
+pub(crate) use engine::{
+    Background, Claims, CurrentThinking, Engine, EngineParts, PluginParts, Thinking,
+};
 pub(crate) use message::{Claimed, Waiting};
 pub(crate) use run::TurnEnd;

@@ -8,7 +8,7 @@ pub(crate) mod unread;
 
 use galatea_core::{
     AgentView, Fragment, Memory, Speakers, State, Turn,
-    model::{ChatMessage, ModelInfo, ToolSpec, text_actions},
+    model::{ChatMessage, ModelInfo, Tier, ToolChoice, ToolSpec, text_actions},
     speakers,
 };
 use minijinja::{Environment, UndefinedBehavior, Value as Rendered};
@@ -18,6 +18,7 @@ use self::{
     conversation::RenderedConversation,
     fit::{Draft, DraftSection, Pace, SectionPlace},
 };
+use super::steps::Steps;
 use crate::plan::AnswerForm;
 
 /// Providers whose text the conversation itself carries already.
@@ -83,8 +84,8 @@ impl Prompt {
         }
     }
 
-    /// Its draft. `results` are what actions of this turn have done so far.
-    pub(super) fn draft(&self, turn: &Turn<'_>, info: &ModelInfo, results: &[String]) -> Draft {
+    /// Its draft. `steps` are what tools of this turn have done so far.
+    pub(super) fn draft(&self, turn: &Turn<'_>, info: &ModelInfo, steps: &Steps) -> Draft {
         match self {
             Self::Bare => {
                 let messages = conversation::bare(turn);
@@ -92,8 +93,8 @@ impl Prompt {
             }
             Self::Template(prompt) => {
                 let mut draft = rendered(turn, prompt.clone());
-                if !results.is_empty() {
-                    draft.messages.push(ChatMessage::user(what_was_done(results)));
+                if !steps.is_empty() {
+                    draft.messages.push(ChatMessage::user(what_was_done(steps.lines())));
                     draft.waiting += 1;
                 }
                 draft
@@ -103,17 +104,37 @@ impl Prompt {
                 // did: a request without them would share no prefix with any other.
                 let tools = if info.tools { tools(turn) } else { Vec::new() };
                 let RenderedConversation { messages, waiting, about } = conversation::render(turn);
-                let sections = sections(turn, info, results, about);
-                Draft { sections, messages, waiting, pace: pace(turn), tools: tools.into() }
+                let sections = sections(turn, info, about);
+                Draft {
+                    sections,
+                    messages,
+                    waiting,
+                    pace: pace(turn),
+                    tools: tools.into(),
+                    tool_choice: if steps.is_last() { ToolChoice::None } else { ToolChoice::Auto },
+                    steps: if info.tools {
+                        steps.messages().to_vec()
+                    } else {
+                        steps.messages().iter().map(text_actions::in_words).collect()
+                    },
+                }
             }
         }
     }
 }
 
+/// True if the model of this turn reads what its tools did as messages of their own. A character's own
+/// template asks for one plan, and a script reads nothing.
+pub(super) fn reads_steps(turn: &Turn<'_>) -> bool {
+    let scripted = turn.models.text(Tier::TextLarge).info().scripted;
+    !scripted && template(turn.agent, &MESSAGE_HANDLER).is_none()
+}
+
 fn what_was_done(results: &[String]) -> String {
     let done = results.join("\n");
     format!(
-        "You have just done this:\n{done}\nTell the conversation about it in plain words, as far as it concerns them. Do nothing else now."
+        "{}\n{done}\nTell the conversation about it in plain words, as far as it concerns them. Do nothing else now.",
+        text_actions::DONE
     )
 }
 
@@ -176,12 +197,7 @@ const NAMED: &str = "Each message of a person begins with the name of who wrote 
 const ABOUT: &str = "what the messages refer to";
 
 /// The sections, in prompt order: the lasting ones first.
-fn sections(
-    turn: &Turn<'_>,
-    info: &ModelInfo,
-    results: &[String],
-    about: String,
-) -> Vec<DraftSection> {
+fn sections(turn: &Turn<'_>, info: &ModelInfo, about: String) -> Vec<DraftSection> {
     let state = turn.state;
     let character = &turn.agent.character;
     let lasting = |name: &str, text: String| DraftSection {
@@ -228,9 +244,6 @@ fn sections(
     );
     if !about.is_empty() {
         sections.push(passing(ABOUT, about, false));
-    }
-    if !results.is_empty() {
-        sections.push(passing("what was done", what_was_done(results), true));
     }
     if !turn.merged.is_empty() {
         sections.push(passing(

@@ -242,6 +242,8 @@ async fn answer(
     };
     let (mut outcome, mut verdict, mut state) = thought;
     let links = |effect: &RequestedChange| matches!(effect, RequestedChange::LinkPeople { .. });
+    let clears = |effect: &RequestedChange| matches!(effect, RequestedChange::MergeRoomMetadata { metadata, .. } if metadata.contains_key("resetAt"));
+    let cleared = outcome.effects.iter().any(clears);
     let mut tries = if outcome.effects.iter().any(links) { LINKING } else { 0 };
     let (replies, parts) = loop {
         let finished = context.finish(&verdict);
@@ -256,6 +258,9 @@ async fn answer(
             Err(error) => return Err(error),
         }
     };
+    if cleared {
+        engine.events.publish(Event::RoomCleared { agent: id, room });
+    }
     let decision = verdict.decision;
     if decision == Decision::Answer {
         engine.state.failures.answered();

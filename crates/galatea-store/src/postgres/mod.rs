@@ -28,9 +28,10 @@ pub use options::PostgresOptions;
 pub(crate) use read::Readers;
 
 use galatea_core::{Error, Hints, Result, SecretString};
+use parking_lot::Mutex;
 use sqlx::{FromRow, postgres::PgRow};
 use std::sync::{
-    Arc, Mutex, PoisonError,
+    Arc,
     atomic::{AtomicU64, Ordering},
 };
 use tokio::sync::{mpsc, oneshot};
@@ -104,7 +105,7 @@ impl Postgres {
     }
 
     pub(crate) fn trouble(&self) -> Option<Error> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(Error::duplicate)
+        self.trouble.lock().as_ref().map(Error::duplicate)
     }
 
     /// Wake-ups between the processes that share the database, by `LISTEN` and `NOTIFY`.

@@ -3,6 +3,7 @@
 //! last one.
 
 use galatea_core::MemoryKind;
+use parking_lot::{Mutex, MutexGuard};
 use sqlx::{
     Decode,
     error::BoxDynError,
@@ -11,7 +12,7 @@ use sqlx::{
 };
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 use uuid::Uuid;
 
@@ -226,8 +227,7 @@ impl Signs {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Every change is whole before anything in it could panic.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

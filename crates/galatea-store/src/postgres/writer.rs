@@ -2,12 +2,13 @@
 //! Never waits for more to come.
 
 use galatea_core::{Error, Result};
+use parking_lot::Mutex;
 use sqlx::{Connection, PgConnection, postgres::PgArguments, query_with};
 use std::{
     borrow::Cow,
     collections::HashSet,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -188,8 +189,7 @@ impl Writer {
 
     /// Logs once, when the trouble begins: what happened, where, what to do.
     fn fails(&mut self, error: &Error) {
-        let trouble =
-            self.trouble.lock().unwrap_or_else(PoisonError::into_inner).replace(error.duplicate());
+        let trouble = self.trouble.lock().replace(error.duplicate());
         if trouble.is_none_or(|before| before.code() != error.code()) {
             let (place, cause) = (self.place.show(), error.report());
             tracing::warn!(code = error.code(), %place, cause, fix = error.fix(), "nothing is stored or confirmed: {}", error.message());
@@ -198,7 +198,7 @@ impl Writer {
     }
 
     fn works(&mut self) {
-        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.trouble.lock() = None;
         if let Some(since) = self.since.take() {
             tracing::info!(place = %self.place.show(), seconds = since.elapsed().as_secs(), "the database takes writes again");
         }

@@ -3,8 +3,9 @@
 
 use futures::FutureExt;
 use galatea_core::{EntityId, Error, Result, store::RecallQuery};
+use parking_lot::Mutex;
 use sqlx::{FromRow, Row as _, postgres::PgRow};
-use std::sync::{Mutex, PoisonError, atomic::Ordering};
+use std::sync::atomic::Ordering;
 use uuid::Uuid;
 
 use super::{question, view::Dialect};
@@ -76,7 +77,7 @@ impl<'a, 'h> Source<'a, 'h> {
         let values = statement.values.iter().map(Bound::of).collect::<Result<Vec<_>>>()?;
         let args: Vec<Arg<'_>> = values.iter().map(Bound::arg).collect();
         let (mut rows, mut malformed) = (Vec::new(), false);
-        let mut raw = raw.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut raw = raw.lock();
         counts.statements.fetch_add(1, Ordering::Relaxed);
         raw.each(statement.sqlite, &args, |row| match O::of(row) {
             Some(row) => rows.push(row),

@@ -1,7 +1,7 @@
 //! How writing goes, for `status`, and whether the disk can still be trusted.
 
 use galatea_core::{Error, Result};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
 use super::{error, presence::Presence};
@@ -76,6 +76,6 @@ impl Condition {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Error>> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+        self.trouble.lock()
     }
 }

@@ -1,145 +1,79 @@
 //! SQL functions of ours, for the index of terms: the program analyses text, the database asks it.
-#![allow(unsafe_code, reason = "SQLite calls functions through its C interface")]
+#![allow(unsafe_code, reason = "SQLite calls the registration through its C interface")]
 
 use galatea_core::{Error, Result};
-use libsqlite3_sys::{
-    SQLITE_DETERMINISTIC, SQLITE_INNOCUOUS, SQLITE_OK, SQLITE_TRANSIENT, SQLITE_UTF8, sqlite3,
-    sqlite3_api_routines, sqlite3_auto_extension, sqlite3_context, sqlite3_create_function_v2,
-    sqlite3_result_blob, sqlite3_result_error, sqlite3_result_int64, sqlite3_result_null,
-    sqlite3_result_text, sqlite3_value, sqlite3_value_blob, sqlite3_value_bytes,
-    sqlite3_value_text,
+use rusqlite::{
+    Connection,
+    auto_extension::{init_auto_extension, register_auto_extension},
+    ffi::{sqlite3, sqlite3_api_routines},
+    functions::FunctionFlags,
+    types::ValueRef,
 };
 use std::{
-    ffi::{CStr, c_char, c_int},
-    panic::catch_unwind,
-    ptr, slice,
+    borrow::Cow,
+    ffi::{c_char, c_int},
     sync::LazyLock,
 };
 
 use crate::{convert, terms};
 
 /// SQLite's answer to the registration, which is made once for the process.
-static REGISTERED: LazyLock<c_int> = LazyLock::new(|| {
-    // SAFETY: `enter` has the signature that SQLite asks for.
-    unsafe { sqlite3_auto_extension(Some(enter)) }
+static REGISTERED: LazyLock<rusqlite::Result<()>> = LazyLock::new(|| {
+    // SAFETY: `enter` opens and closes no connection, and changes no list of extensions.
+    unsafe { register_auto_extension(enter) }
 });
 
 /// Gives every connection opened from now on `galatea_terms(place, text)`, `galatea_bits(vector)` and
 /// `galatea_distance(bits, bits)`.
 pub(crate) fn install() -> Result<()> {
-    if *REGISTERED == SQLITE_OK {
-        Ok(())
-    } else {
-        Err(Error::unexpected("SQL functions cannot be registered").with("code", *REGISTERED))
+    match &*REGISTERED {
+        Ok(()) => Ok(()),
+        Err(refusal) => {
+            Err(Error::unexpected("SQL functions cannot be registered").with("cause", refusal))
+        }
     }
 }
 
-/// How SQLite calls a function.
-type Function = unsafe extern "C" fn(*mut sqlite3_context, c_int, *mut *mut sqlite3_value);
-
-/// What SQLite calls for every connection it opens
+/// SQLite calls this for every connection it opens
 /// (<https://www.sqlite.org/c3ref/auto_extension.html>).
 unsafe extern "C" fn enter(
     db: *mut sqlite3,
-    _: *mut *mut c_char,
+    message: *mut *mut c_char,
     _: *const sqlite3_api_routines,
 ) -> c_int {
-    // SAFETY: SQLite gives an open connection; the names are constants that end with a zero.
-    let add = |name: &'static CStr, arguments, function: Function| unsafe {
-        sqlite3_create_function_v2(
-            db,
-            name.as_ptr(),
-            arguments,
-            SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
-            ptr::null_mut(),
-            Some(function),
-            None,
-            None,
-            None,
-        )
-    };
-    let added = [
-        add(c"galatea_terms", 2, placed),
-        add(c"galatea_bits", 1, bits),
-        add(c"galatea_distance", 2, distance),
-    ];
-    added.into_iter().find(|code| *code != SQLITE_OK).unwrap_or(SQLITE_OK)
+    // SAFETY: SQLite gives an open connection, which `add` neither closes nor uses for opening another.
+    unsafe { init_auto_extension(db, message, add) }
 }
 
-/// The bytes of an argument.
-///
-/// # Safety
-/// `value` is an argument of a call that has not returned yet.
-unsafe fn blob<'a>(value: *mut sqlite3_value) -> &'a [u8] {
-    // SAFETY: as above; the bytes before their number, as SQLite asks
-    // (<https://www.sqlite.org/c3ref/value_blob.html>).
-    unsafe {
-        let bytes = sqlite3_value_blob(value);
-        let length = usize::try_from(sqlite3_value_bytes(value)).unwrap_or(0);
-        if bytes.is_null() { &[] } else { slice::from_raw_parts(bytes.cast(), length) }
-    }
+fn add(connection: Connection) -> rusqlite::Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8
+        | FunctionFlags::SQLITE_DETERMINISTIC
+        | FunctionFlags::SQLITE_INNOCUOUS;
+    connection.create_scalar_function("galatea_terms", 2, flags, |arguments| {
+        let (place, text) = (arguments.get_raw(0), arguments.get_raw(1));
+        Ok(terms::placed(&text_of(place), &text_of(text)))
+    })?;
+    // The signs of a vector.
+    connection.create_scalar_function("galatea_bits", 1, flags, |arguments| {
+        Ok(convert::signs(&convert::floats(blob(arguments.get_raw(0)))))
+    })?;
+    // In how many bits two values differ; NULL if they are not of one length.
+    connection.create_scalar_function("galatea_distance", 2, flags, |arguments| {
+        let (a, b) = (blob(arguments.get_raw(0)), blob(arguments.get_raw(1)));
+        Ok((a.len() == b.len()).then(|| convert::distance(a, b)))
+    })
 }
 
-/// The signs of a vector.
-unsafe extern "C" fn bits(context: *mut sqlite3_context, _: c_int, args: *mut *mut sqlite3_value) {
-    // SAFETY: SQLite gives one argument, and copies the answer.
-    unsafe {
-        let bits = convert::signs(&convert::floats(blob(*args)));
-        let length = c_int::try_from(bits.len()).unwrap_or(0);
-        sqlite3_result_blob(context, bits.as_ptr().cast(), length, SQLITE_TRANSIENT());
-    }
+fn blob(value: ValueRef<'_>) -> &[u8] {
+    value.as_blob().unwrap_or_default()
 }
 
-/// In how many bits two values differ; NULL if they are not of one length.
-unsafe extern "C" fn distance(
-    context: *mut sqlite3_context,
-    _: c_int,
-    args: *mut *mut sqlite3_value,
-) {
-    // SAFETY: SQLite gives two arguments.
-    unsafe {
-        let (a, b) = (blob(*args), blob(*args.add(1)));
-        if a.len() == b.len() {
-            sqlite3_result_int64(context, convert::distance(a, b));
-        } else {
-            sqlite3_result_null(context);
-        }
-    }
-}
-
-/// The text of an argument; not UTF-8 where the database has other bytes.
-///
-/// # Safety
-/// `value` is an argument of a call that has not returned yet.
-unsafe fn text<'a>(value: *mut sqlite3_value) -> &'a [u8] {
-    // SAFETY: the text stays in place until the call returns; text before length, as SQLite asks
-    // (<https://www.sqlite.org/c3ref/value_blob.html>).
-    unsafe {
-        let text = sqlite3_value_text(value);
-        let length = usize::try_from(sqlite3_value_bytes(value)).unwrap_or(0);
-        if text.is_null() { &[] } else { slice::from_raw_parts(text, length) }
-    }
-}
-
-/// The terms of a text at a place.
-unsafe extern "C" fn placed(
-    context: *mut sqlite3_context,
-    _: c_int,
-    args: *mut *mut sqlite3_value,
-) {
-    // SAFETY: SQLite gives two arguments.
-    let (place, text) = unsafe { (text(*args), text(*args.add(1))) };
-    let terms = catch_unwind(|| {
-        terms::placed(&String::from_utf8_lossy(place), &String::from_utf8_lossy(text))
-    });
-    // SAFETY: SQLite copies the text or the message before it returns.
-    unsafe {
-        match terms {
-            Ok(terms) => {
-                let length = c_int::try_from(terms.len()).unwrap_or(0);
-                sqlite3_result_text(context, terms.as_ptr().cast(), length, SQLITE_TRANSIENT());
-            }
-            Err(_) => sqlite3_result_error(context, c"the text cannot be analysed".as_ptr(), -1),
-        }
+/// The text of an argument; a database may hold other values and bytes that are not UTF-8.
+fn text_of(value: ValueRef<'_>) -> Cow<'_, str> {
+    match value {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes),
+        ValueRef::Integer(number) => number.to_string().into(),
+        ValueRef::Real(number) => number.to_string().into(),
+        ValueRef::Null => "".into(),
     }
 }

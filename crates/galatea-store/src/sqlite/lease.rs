@@ -5,11 +5,8 @@ use galatea_core::{
     Clock, MemberId, Result, Timestamp,
     store::{Group, Lease, LeaseStatus, LeaseStore, Member, Membership, Partition, Pulse},
 };
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use parking_lot::{Mutex, MutexGuard};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 /// There never is a second holder.
 const EPOCH: u64 = 1;
@@ -33,7 +30,7 @@ impl Asked {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -175,7 +175,8 @@ impl Sqlite {
             Readers::Shared(connection) => {
                 let mut connection = connection.lock().await;
                 let mut lent = connection.lock_handle().await.map_err(error::store)?;
-                in_transaction(&mut Raw::new(&mut lent), |raw| work(raw, &counts))
+                let mut raw = Raw::new(&mut lent).map_err(read_failed)?;
+                in_transaction(&mut raw, |raw| work(raw, &counts))
             }
         }
     }

@@ -6,10 +6,11 @@
 //! empties everything (`Change::changed`), and so does a commit of another process.
 
 use galatea_core::{AgentId, Memory, MemoryId, MemoryKind, RoomId, Timestamp, store::MemoryQuery};
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Map, Value};
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 /// Bytes of memories held, about: a hundred busy Rooms, or many more quiet ones. A message of a
@@ -198,8 +199,7 @@ impl Recent {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Every change is whole before anything in it could panic.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

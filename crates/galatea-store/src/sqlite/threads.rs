@@ -3,10 +3,11 @@
 //! once for each statement.
 
 use galatea_core::{Error, ErrorKind, Result};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use sqlx::{Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 use std::{
     collections::VecDeque,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
@@ -119,8 +120,7 @@ impl Drop for Threads {
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
-        // Every change is complete before anything that could panic.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Starts a thread if more jobs wait than threads are free.
@@ -170,8 +170,7 @@ impl Shared {
                 state.threads -= 1;
                 return None;
             }
-            let woken = self.changed.wait_timeout(state, left);
-            state = woken.unwrap_or_else(PoisonError::into_inner).0;
+            self.changed.wait_for(&mut state, left);
         }
     }
 }
@@ -220,7 +219,10 @@ impl Thread {
     fn work(&mut self, connection: &mut SqliteConnection, waiter: &Runtime) {
         match waiter.block_on(connection.lock_handle()) {
             Ok(mut lent) => {
-                let mut raw = Raw::new(&mut lent);
+                let mut raw = match Raw::new(&mut lent) {
+                    Ok(raw) => raw,
+                    Err(refusal) => return self.fail(error::read_failed(refusal)),
+                };
                 while let Some(job) = self.next() {
                     job(Ok(&mut raw), Busy(Arc::clone(&self.shared)));
                 }

@@ -92,17 +92,19 @@ impl Writer {
     /// are gone.
     pub(crate) fn run_alone(mut self, mut connection: SqliteConnection, waiter: &Runtime) {
         let closing = match waiter.block_on(connection.lock_handle()) {
-            Ok(mut lent) => {
-                let mut db = Raw::new(&mut lent);
-                let closing = self.run(|writer, work| work(writer, &mut db));
-                self.checkpoint(&mut db);
-                closing
-            }
+            Ok(mut lent) => match Raw::new(&mut lent) {
+                Ok(mut db) => {
+                    let closing = self.run(|writer, work| work(writer, &mut db));
+                    self.checkpoint(&mut db);
+                    closing
+                }
+                Err(failure) => {
+                    tracing::error!(error = %failure, "failed to use the writer's connection; the writer ends and changes are refused");
+                    None
+                }
+            },
             Err(failure) => {
-                tracing::error!(
-                    error = %failure,
-                    "failed to lock the writer's connection; the writer ends and changes are refused"
-                );
+                tracing::error!(error = %failure, "failed to lock the writer's connection; the writer ends and changes are refused");
                 None
             }
         };
@@ -117,7 +119,10 @@ impl Writer {
         let closing = self.run(|writer, work| {
             let mut connection = connection.blocking_lock();
             match waiter.block_on(connection.lock_handle()) {
-                Ok(mut lent) => work(writer, &mut Raw::new(&mut lent)),
+                Ok(mut lent) => match Raw::new(&mut lent) {
+                    Ok(mut db) => work(writer, &mut db),
+                    Err(failure) => tracing::error!(error = %failure, "failed to use the database in memory; the changes at hand are refused"),
+                },
                 Err(failure) => tracing::error!(
                     error = %failure,
                     "failed to lock the database in memory; the changes at hand are refused"

@@ -49,6 +49,7 @@ const WHOLE: &[(&str, &[&str])] = &[
     ("audit::AUDIT", &["inbox", "outbox"]),
     ("audit::MISSING", &["connector_state"]),
     ("count", &["memories"]),
+    ("house::USERS", &["users"]),
     ("inbox::UNEXPLAINED", &["inbox"]),
     ("outbox::SELECTED", &["outbox"]),
     ("outbox::SENT_AS", &["outbox"]),
@@ -59,7 +60,10 @@ const WHOLE: &[(&str, &[&str])] = &[
     ("operator's search", &["embeddings", "memories"]),
     // Tasks are few, and a person or a Room seldom goes.
     ("forget::TASKS", &["tasks"]),
-    ("room::MOVE", &["tasks"]),
+    ("forget::GRANTS", &["grants"]),
+    ("room::MOVE", &["tasks", "grants"]),
+    // Once at the start of a process.
+    ("task::RELEASE", &["tasks"]),
 ];
 
 /// The same in SQLite.
@@ -74,6 +78,7 @@ const WHOLE_IN_SQLITE: &[(&str, &[&str])] = &[
     ("forget::MEMORIES", &["inbox"]),
     ("room::MOVE", &["inbox", "outbox"]),
     // Lists of all that an agent has of something.
+    ("grant::GRANTS", &["grants"]),
     ("link::LINKS", &["identity_links"]),
     ("task::TASKS", &["tasks"]),
     ("usage::BLOCKS", &["blocks"]),

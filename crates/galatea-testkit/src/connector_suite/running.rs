@@ -6,6 +6,7 @@ use galatea_core::{
     Address, AgentIdentity, Clock, Connector, Delivery, DeliveryId, Error, Gateway, Host, Incoming,
     IncomingMessage, Outgoing, Receipt, Result, SendHandler, SystemClock, TurnId,
 };
+use parking_lot::Mutex;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -22,6 +23,24 @@ pub fn identity() -> AgentIdentity {
 /// The host that a connector under test is built with.
 pub fn host(folder: &Path, clock: Arc<dyn Clock>) -> Host {
     Host { agent: identity(), agent_name: "Eliza".into(), data_dir: folder.to_owned(), clock }
+}
+
+/// The hosts of a suite's connectors. Each has a data folder of its own, which is removed with this
+/// value.
+#[derive(Debug, Default)]
+pub struct Hosts(Mutex<Vec<tempfile::TempDir>>);
+
+impl Hosts {
+    /// A host with an empty folder and the machine's clock.
+    ///
+    /// # Panics
+    /// If no folder can be made.
+    pub fn fresh(&self) -> Host {
+        let folder = tempfile::tempdir().unwrap_or_else(|e| panic!("no folder: {e}"));
+        let host = host(folder.path(), Arc::new(SystemClock));
+        self.0.lock().push(folder);
+        host
+    }
 }
 
 /// Awaits `waiting` for at most a minute.

@@ -345,7 +345,9 @@ fn content(
             for block in blocks {
                 match block["type"].as_str() {
                     Some("text") => text_ok(block.get("text")),
-                    Some("image") => {}
+                    Some(
+                        "image" | "tool_use" | "tool_result" | "thinking" | "redacted_thinking",
+                    ) => {}
                     _ => text_ok(None),
                 }
             }
@@ -360,6 +362,17 @@ fn content(
                         format_args!("{at}.media_type: {kind}"),
                     );
                     shape.base64(at, block["source"].get("data"));
+                } else if block["type"] == "tool_use" {
+                    shape.object(at, block, &["type", "id", "name", "input"], &["cache_control"]);
+                    shape.require(block["input"].is_object(), format_args!("{at}.input"));
+                } else if block["type"] == "tool_result" {
+                    let optional = ["cache_control", "is_error"];
+                    shape.object(at, block, &["type", "tool_use_id", "content"], &optional);
+                    shape.text(at, block.get("content"));
+                } else if block["type"] == "thinking" {
+                    shape.object(at, block, &["type", "thinking", "signature"], &[]);
+                } else if block["type"] == "redacted_thinking" {
+                    shape.object(at, block, &["type", "data"], &[]);
                 } else {
                     shape.object(at, block, &["type", "text"], &["cache_control"]);
                 }

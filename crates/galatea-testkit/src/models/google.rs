@@ -191,8 +191,14 @@ fn generate(model: &str, stream: bool, body: &Value, shape: &mut Shape<'_>) -> R
                 shape.object(at, part, &["inlineData"], &[]);
                 shape.object(at, &part["inlineData"], &["mimeType", "data"], &[]);
                 shape.base64(at, part["inlineData"].get("data"));
+            } else if part.get("functionCall").is_some() {
+                shape.object(at, part, &["functionCall"], &["thoughtSignature"]);
+                shape.object(at, &part["functionCall"], &["name", "args"], &["id"]);
+            } else if part.get("functionResponse").is_some() {
+                shape.object(at, part, &["functionResponse"], &[]);
+                shape.object(at, &part["functionResponse"], &["name", "response"], &["id"]);
             } else {
-                shape.object(at, part, &["text"], &[]);
+                shape.object(at, part, &["text"], &["thought", "thoughtSignature"]);
                 shape.require(part["text"].is_string(), format_args!("{at}.text: not a string"));
             }
         }

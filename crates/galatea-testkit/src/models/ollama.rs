@@ -169,7 +169,12 @@ fn chat(body: &Value, shape: &mut Shape<'_>) -> Route {
     shape.flag("stream", fields.get("stream"));
     for (i, message) in shape.list("messages", fields.get("messages")).iter().enumerate() {
         let at = format_args!("messages[{i}]");
-        shape.object(at, message, &["role", "content"], &["images", "tool_calls", "tool_name"]);
+        shape.object(
+            at,
+            message,
+            &["role", "content"],
+            &["images", "tool_calls", "tool_name", "thinking"],
+        );
         let role = message["role"].as_str().unwrap_or_default();
         shape.require(
             ["system", "user", "assistant", "tool"].contains(&role),

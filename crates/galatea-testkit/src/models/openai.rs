@@ -338,7 +338,20 @@ impl OpenAi {
 
 fn message_shape(i: usize, message: &Value, shape: &mut Shape<'_>) {
     let at = format_args!("messages[{i}]");
-    shape.object(at, message, &["role", "content"], &["name", "tool_calls", "tool_call_id"]);
+    let calls = message["tool_calls"].as_array().map_or(&[][..], Vec::as_slice);
+    let required: &[&str] = if calls.is_empty() { &["role", "content"] } else { &["role"] };
+    let more =
+        ["content", "name", "tool_calls", "tool_call_id", "reasoning_content", "reasoning_details"];
+    shape.object(at, message, required, &more);
+    for call in calls {
+        shape.object(at, call, &["id", "type", "function"], &[]);
+        shape.object(at, &call["function"], &["name", "arguments"], &[]);
+        shape.require(call["function"]["arguments"].is_string(), format_args!("{at}: arguments"));
+    }
+    shape.require(
+        (message["role"] == "tool") == message["tool_call_id"].is_string(),
+        format_args!("{at}: a result without its call"),
+    );
     match message["role"].as_str() {
         // Instructions may stand anywhere (API reference, chat completions, `messages`).
         Some("system" | "developer" | "user" | "assistant" | "tool") => {}
@@ -346,6 +359,7 @@ fn message_shape(i: usize, message: &Value, shape: &mut Shape<'_>) {
     }
     match &message["content"] {
         Value::String(_) => {}
+        Value::Null if !calls.is_empty() => {}
         Value::Array(parts) if message["role"] == "user" && !parts.is_empty() => {
             for (n, part) in parts.iter().enumerate() {
                 let at = format_args!("{at}.content[{n}]");

@@ -104,6 +104,7 @@ fn task(agent: AgentId, name: &str, due: i64, tags: &[&str]) -> Task {
         tags: tags.iter().map(|t| (*t).to_owned()).collect(),
         metadata: object(json!({"updateInterval": 5})),
         due: Timestamp(due),
+        run: None,
     }
 }
 

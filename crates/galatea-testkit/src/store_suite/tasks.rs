@@ -1,11 +1,12 @@
 //! Tasks as effects of a turn: saved and deleted in the turn's commit, or not at all.
 
 use galatea_core::{
-    AgentId, EntityId, ErrorKind, Store, Task, TaskId, Timestamp,
-    store::{InboxState, RequestedChange, TurnRecord},
+    AgentId, EntityId, ErrorKind, Schedule, Store, Task, TaskId, Timestamp, TurnId,
+    store::{InboxState, RequestedChange, TaskCommit, TaskQuery, TaskRun, TaskState, TurnRecord},
 };
 use serde_json::json;
 use std::sync::Arc;
+use uuid::Uuid;
 
 use super::fixtures::{Scene, object};
 
@@ -21,6 +22,7 @@ fn task(scene: &Scene, name: &str, of: Option<EntityId>) -> Task {
         tags: vec!["waits".to_owned()],
         metadata: object(json!({"code": "7K2QM", "requests": [{"n": 1, "none": null}]})),
         due: Timestamp(2_000),
+        run: None,
     }
 }
 
@@ -157,4 +159,142 @@ pub async fn a_forgotten_persons_tasks_go(store: Arc<dyn Store>) {
     store.finish_turn(TurnRecord { effects: vec![forget], ..scene.turn(&[]) }).await.unwrap();
     assert_eq!(names(&store, scene.agent).await, ["another's", "no person's"]);
     assert_eq!(names(&store, abroad.agent).await, ["with another agent"]);
+}
+
+fn runs(scene: &Scene, name: &str, due: i64) -> Task {
+    let run = TaskRun::by(Schedule::cron("0 9 * * *", "Europe/Berlin").unwrap());
+    Task { due: Timestamp(due), ..task(scene, name, Some(scene.person)).runs(run) }
+}
+
+fn finish(task: &Task, claim: Uuid, next: Option<Task>) -> TaskCommit {
+    TaskCommit {
+        task: task.id,
+        agent: task.agent_id,
+        claim,
+        next: next.map(Box::new),
+        turn: TurnId::fresh(),
+        memories: Vec::new(),
+        deliveries: Vec::new(),
+        effects: Vec::new(),
+        usage: Vec::new(),
+        at: Timestamp(5_000),
+    }
+}
+
+/// Tasks that run by themselves are found in the order of their times, whatever else waits.
+pub async fn next_tasks_are_found_in_order(store: Arc<dyn Store>) {
+    let (scene, other) = (Scene::new(), Scene::new());
+    for one in [
+        runs(&scene, "later", 9_000),
+        runs(&other, "another agent's", 1_500),
+        runs(&scene, "first", 1_000),
+        task(&scene, "waits for a person", Some(scene.person)),
+        runs(&Scene::new(), "not asked for", 500),
+    ] {
+        store.save_task(&one).await.unwrap();
+    }
+    let agents = [scene.agent, other.agent];
+    let found = store.next_tasks(&agents, Timestamp(2_000), 10).await.unwrap();
+    let found: Vec<&str> = found.iter().map(|task| task.name.as_str()).collect();
+    assert_eq!(found, ["first", "another agent's", "later"]);
+    let first = store.next_tasks(&agents, Timestamp(2_000), 1).await.unwrap();
+    assert_eq!(first.len(), 1);
+    assert!(store.next_tasks(&[], Timestamp(2_000), 10).await.unwrap().is_empty());
+
+    let of = async |query| -> Vec<String> {
+        let found = store.scheduled(scene.agent, query, 10).await.unwrap();
+        found.into_iter().map(|task| task.name).collect()
+    };
+    assert_eq!(of(TaskQuery::All).await, ["first", "later"]);
+    assert_eq!(of(TaskQuery::Person(scene.person)).await, ["first", "later"]);
+    assert_eq!(of(TaskQuery::Room(scene.room)).await, ["first", "later"]);
+    assert!(of(TaskQuery::Person(other.person)).await.is_empty());
+    assert!(of(TaskQuery::Room(other.room)).await.is_empty());
+}
+
+/// A task is claimed once until its lease ends, and finished under its newest claim only.
+pub async fn a_claimed_task_is_finished_once(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let one = runs(&scene, "report", 1_000);
+    store.save_task(&one).await.unwrap();
+    let (a, b) = (Uuid::now_v7(), Uuid::now_v7());
+    let claim = |by, now, until| store.claim_task(one.id, by, Timestamp(now), Timestamp(until));
+    assert!(!claim(a, 999, 2_000).await.unwrap(), "not due yet");
+    assert!(claim(a, 1_000, 2_000).await.unwrap());
+    assert!(!claim(b, 1_999, 3_000).await.unwrap(), "leased");
+    assert!(store.next_tasks(&[scene.agent], Timestamp(1_999), 10).await.unwrap().is_empty());
+    let read = store.task(scene.agent, one.id).await.unwrap().unwrap();
+    assert_eq!(read.run.unwrap().leased_until, Some(Timestamp(2_000)));
+    assert!(claim(b, 2_000, 3_000).await.unwrap(), "the lease of a dead process ends");
+
+    let late = store.finish_task(finish(&one, a, None)).await.unwrap_err();
+    assert_eq!(late.kind(), ErrorKind::Conflict);
+    assert!(!store.renew_task(one.id, a, Timestamp(9_000)).await.unwrap(), "it is another's");
+    assert!(store.renew_task(one.id, b, Timestamp(4_000)).await.unwrap());
+    assert!(!claim(a, 3_999, 9_000).await.unwrap(), "the lease was renewed");
+    let next = one.clone().after_run(Timestamp(1_000), Some(Timestamp(7_000))).unwrap();
+    let say = RequestedChange::SaveTask { task: Box::new(task(&scene, "effect", None)) };
+    let commit = TaskCommit { effects: vec![say], ..finish(&one, b, Some(next.clone())) };
+    store.finish_task(commit.clone()).await.unwrap();
+    assert_eq!(store.task(scene.agent, one.id).await.unwrap(), Some(next.clone()));
+    assert_eq!(names(&store, scene.agent).await, ["effect", "report"]);
+    assert_eq!(store.finish_task(commit).await.unwrap_err().kind(), ErrorKind::Conflict, "once");
+
+    assert!(!claim(a, 6_999, 9_000).await.unwrap());
+    assert!(claim(b, 7_000, 99_000).await.unwrap());
+    store.release_tasks(&[AgentId::fresh()]).await.unwrap();
+    assert!(!claim(a, 7_000, 9_000).await.unwrap(), "another agent's claims are released");
+    store.release_tasks(&[scene.agent]).await.unwrap();
+    assert!(claim(a, 7_000, 9_000).await.unwrap());
+    store.finish_task(finish(&one, a, None)).await.unwrap();
+    assert_eq!(store.task(scene.agent, one.id).await.unwrap(), None);
+    assert_eq!(names(&store, scene.agent).await, ["effect"]);
+}
+
+/// Of two processes that claim a task at once one gets it.
+pub async fn of_two_claims_one_counts(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    for _ in 0..20 {
+        let one = runs(&scene, "report", 1_000);
+        store.save_task(&one).await.unwrap();
+        let claim = || store.claim_task(one.id, Uuid::now_v7(), Timestamp(1_000), Timestamp(9_000));
+        let (left, right) = tokio::join!(claim(), claim());
+        assert_ne!(left.unwrap(), right.unwrap());
+    }
+}
+
+/// A task that is changed or removed while it runs takes no effect as it was; a paused one does not
+/// run.
+pub async fn a_changed_task_is_not_finished_as_it_was(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    store.connect(scene.connections()).await.unwrap();
+    let (changed, removed, forgotten) = (
+        runs(&scene, "changed", 1_000),
+        runs(&scene, "removed", 1_000),
+        runs(&scene, "forgotten", 1_000),
+    );
+    let claim = Uuid::now_v7();
+    for one in [&changed, &removed, &forgotten] {
+        store.save_task(one).await.unwrap();
+        assert!(store.claim_task(one.id, claim, Timestamp(1_000), Timestamp(9_000)).await.unwrap());
+    }
+    store.save_task(&changed).await.unwrap();
+    assert!(store.delete_task(scene.agent, removed.id).await.unwrap());
+    let forget = RequestedChange::ForgetPerson { entity: scene.person };
+    store
+        .finish_turn(TurnRecord { effects: vec![delete(&changed), forget], ..scene.turn(&[]) })
+        .await
+        .unwrap();
+    for one in [&changed, &removed, &forgotten] {
+        let late = store.finish_task(finish(one, claim, None)).await.unwrap_err();
+        assert_eq!(late.kind(), ErrorKind::Conflict, "{}", one.name);
+    }
+
+    let mut paused = runs(&scene, "paused", 1_000);
+    if let Some(run) = paused.run.as_deref_mut() {
+        run.state = TaskState::Paused;
+    }
+    store.save_task(&paused).await.unwrap();
+    assert!(!store.claim_task(paused.id, claim, Timestamp(2_000), Timestamp(9_000)).await.unwrap());
+    assert!(store.next_tasks(&[scene.agent], Timestamp(2_000), 10).await.unwrap().is_empty());
 }

@@ -6,7 +6,9 @@ mod characters;
 mod configuration;
 mod examined;
 mod machine;
+mod remembered;
 mod repair;
+mod servers;
 mod services;
 mod storage;
 mod unasked;
@@ -92,7 +94,9 @@ impl Doctor {
         let (personas, of_characters) = characters::check(&examined, &self.characters.characters);
         found.extend(of_characters);
         found.extend(storage::check(&examined).await);
+        found.extend(remembered::check(&examined, &personas).await);
         found.extend(answers::check(&examined, &personas));
+        found.extend(servers::check(&examined, &personas));
         let models =
             if self.offline { Vec::new() } else { services::models(&examined, &personas).await };
         if examined.running.is_some()
@@ -112,6 +116,7 @@ impl Doctor {
             let remarks = readiness.remarks.iter();
             found.extend(remarks.filter(|remark| !is_found(remark, &models)).map(status::remark));
             found.extend(breakers::findings(&readiness.breakers));
+            found.extend(servers::live(&readiness.servers));
         }
         if self.offline {
             found.extend(unasked::check(&examined, &personas));

@@ -12,17 +12,22 @@ mod connector;
 mod doctor;
 mod explain;
 pub(crate) mod flags;
+mod grant;
 mod init;
 mod knowledge;
+mod login;
 mod man;
+mod mcp;
 pub(crate) mod memory;
 mod models;
 mod outbox;
 mod pairing;
+mod plugin;
 mod reference;
 mod repairs;
 mod start;
 mod status;
+mod task;
 mod usage;
 mod utc;
 
@@ -78,19 +83,25 @@ pub(crate) enum Command {
     #[command(before_help = "Examples:\n  galatea audit\n  galatea audit --json")]
     Audit(audit::Audit),
     Outbox(outbox::Outbox),
+    Task(task::Tasks),
     Cluster(cluster::Cluster),
     Character(character::Character),
     #[command(
         before_help = "Examples:\n  galatea connector ls\n  galatea connector check telegram\n  galatea connector check telegram --fix"
     )]
     Connector(connector::Connector),
+    Plugin(plugin::Plugin),
     Config(config::Config),
     Knowledge(knowledge::Knowledge),
+    Mcp(mcp::Mcp),
     Models(models::Models),
     Pairing(pairing::Pairing),
     Block(block::Block),
+    Grant(grant::GrantCommand),
     Usage(usage::Usage),
     Memory(memory::Memory),
+    #[command(before_help = "Examples:\n  galatea login")]
+    Login(login::Login),
     Completions(completions::Completions),
     Man(man::Man),
     #[command(hide = true)]
@@ -111,16 +122,21 @@ pub(crate) async fn run(cli: Cli, context: &Context) -> Result<ExitCode> {
         Command::Explain(explain) => explain.run(context).await,
         Command::Audit(audit) => audit.run(context).await,
         Command::Outbox(outbox) => outbox.run(context).await,
+        Command::Task(tasks) => tasks.run(context).await,
         Command::Cluster(cluster) => cluster.run(context).await,
         Command::Character(character) => character.run(context),
         Command::Connector(connector) => connector.run(context).await,
+        Command::Plugin(plugin) => plugin.run(context).await,
         Command::Config(config) => config.run(context),
         Command::Knowledge(knowledge) => knowledge.run(context).await,
+        Command::Mcp(mcp) => mcp.run(context).await,
         Command::Models(models) => models.run(context).await,
         Command::Pairing(pairing) => pairing.run(context).await,
         Command::Block(block) => block.run(context).await,
+        Command::Grant(grant) => grant.run(context).await,
         Command::Usage(usage) => usage.run(context).await,
         Command::Memory(memory) => memory.run(context).await,
+        Command::Login(login) => login.run(context).await,
         Command::Completions(completions) => Ok(completions.run(command(), context)),
         Command::Man(man) => man.run(command(), context),
         Command::Reference(reference) => Ok(reference.run(command(), context)),

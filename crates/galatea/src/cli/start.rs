@@ -5,8 +5,9 @@ mod banner;
 mod overview;
 
 use clap::Args;
-use galatea_core::{Settings, store::ProcessRole};
+use galatea_core::{ExposeSecret as _, Settings, store::ProcessRole};
 use std::{
+    io::IsTerminal as _,
     process::ExitCode,
     sync::{
         Arc,
@@ -18,7 +19,7 @@ use std::{
 use crate::{
     cli::flags::Characters,
     context::Context,
-    process::{allocator, executable, health, signals::Signals, version},
+    process::{allocator, executable, health, server::Server, signals::Signals, version},
     report::{exit::Exit, failure::Result, output::Output},
 };
 use galatea_host::{
@@ -100,11 +101,8 @@ impl Start {
 
         tokio::spawn(allocator::give_back_after_bursts());
         let stopping = Arc::new(AtomicBool::new(false));
-        tokio::spawn(health::serve(
-            listener,
-            readiness::probe(&booted, began, Arc::clone(&stopping)),
-            redactor.clone(),
-        ));
+        let probe = readiness::probe(&booted, began, Arc::clone(&stopping));
+        let server = Server::start(listener, &booted, probe, redactor.clone(), role);
         let people = (!context.logs_json()).then(|| context.output.clone());
         let models = booted.agents.iter().map(|a| (a.id, a.health.clone())).collect();
         let activity = activity::Watch::start(
@@ -120,6 +118,12 @@ impl Start {
                 .trim_end(),
         );
         booted.orchestrator.start()?;
+        // Not into a file: whoever reads it within a quarter of an hour could sign in.
+        if std::io::stderr().is_terminal() {
+            let link = server.login_link().await?;
+            let secret = link.expose_secret();
+            context.output.say(format_args!("Sign in once: http://{address}/login#{secret}"));
+        }
         let took = format!("ready in {:.2} s", began.elapsed().as_secs_f64());
         context.output.say(context.output.talk_style.bold(Color::Green, &took));
         booted
@@ -145,6 +149,7 @@ impl Start {
             DRAIN.as_secs()
         ));
         let code = drain(&booted, &mut signals).await;
+        server.end().await;
         activity.end().await;
         Ok(code)
     }

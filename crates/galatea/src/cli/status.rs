@@ -1,7 +1,7 @@
 //! `galatea status`: asks the running process for its state.
 
 use clap::Args;
-use galatea_core::{Error, ErrorKind, Finding, Severity};
+use galatea_core::{Error, ErrorKind, Finding, Severity, event::ServiceState};
 use galatea_http::{HttpClient, HttpOptions};
 use galatea_runtime::BudgetState;
 use serde_json::json;
@@ -118,6 +118,33 @@ fn render(readiness: &Readiness, style: Style) -> String {
                 hang(25, &connector.detail, style)
             );
         }
+        let (ready, others): (Vec<_>, Vec<_>) =
+            agent.services.iter().partition(|service| service.state == ServiceState::Ready);
+        if !ready.is_empty() {
+            let names: Vec<_> = ready.iter().map(|service| service.name.as_str()).collect();
+            let _ = writeln!(text, "    services   {} ready", names.join(", "));
+        }
+        for service in others {
+            let line = format!("{} {}", service.name, service.state);
+            let _ = writeln!(text, "    service    {}", hang(15, &line, style));
+        }
+    }
+    if !readiness.servers.is_empty() {
+        let _ = writeln!(text, "\n  {}", style.bold(Color::Cyan, "MCP servers"));
+    }
+    for server in &readiness.servers {
+        let mut detail = server.detail.clone();
+        if server.phase == galatea_mcp::Phase::Ready {
+            let tools = if server.offered == 1 { "tool" } else { "tools" };
+            detail = format!("{} {tools}; {detail}", server.offered);
+        }
+        if let Some(words) = &server.not_enforced {
+            detail.push_str(&format!("; {words}"));
+        }
+        let phase = server.phase.as_str();
+        let indent = 17 + phase.len().max(9);
+        let _ =
+            writeln!(text, "    {:<9}  {phase:<9}  {}", server.name, hang(indent, &detail, style));
     }
     if let Some(cluster) = &readiness.cluster {
         let processes = if cluster.alive == 1 {
@@ -190,7 +217,7 @@ fn duration(seconds: u64) -> String {
     }
 }
 
-fn not_running(data_dir: &DataDir) -> Error {
+pub(super) fn not_running(data_dir: &DataDir) -> Error {
     Error::new(ErrorKind::Unavailable, "no galatea is running with this data folder")
         .with_code("GAL-STATUS-OFF")
         .with("where", data_dir.path().display())
@@ -208,6 +235,7 @@ fn no_health(holder: Holder) -> Error {
 mod tests {
     use super::*;
     use galatea_host::readiness::{AgentState, ConnectorState};
+    use galatea_runtime::ServiceInfo;
 
     #[test]
     fn what_is_in_the_way_comes_with_its_next_action() {
@@ -232,11 +260,26 @@ mod tests {
                 name: "Ada".into(),
                 model: "ollama llama3.2".into(),
                 connectors: vec![connector],
+                services: vec![
+                    ServiceInfo { name: "memory".into(), state: ServiceState::Ready },
+                    ServiceInfo {
+                        name: "feeds".into(),
+                        state: ServiceState::Failed("the key was refused".into()),
+                    },
+                ],
             }],
             cluster: None,
             remarks: Vec::new(),
             breakers: Vec::new(),
             budgets: Vec::new(),
+            servers: vec![galatea_mcp::ServerView {
+                name: "time".into(),
+                phase: galatea_mcp::Phase::NeedsApproval,
+                detail: "run `galatea mcp approve time`".into(),
+                offered: 0,
+                waiting: 0,
+                not_enforced: None,
+            }],
             version: "0.1.0".into(),
             pid: 7,
             uptime: 3_700,
@@ -248,6 +291,11 @@ mod tests {
 
           Ada  ollama llama3.2
             telegram   down      the token was refused
+            services   memory ready
+            service    feeds failed: the key was refused
+
+          MCP servers
+            time       needs approval  run `galatea mcp approve time`
 
         ✗ connector telegram of Ada: the token was refused GAL-TG-401
             cause: getMe answered 401 Unauthorized

@@ -1,29 +1,14 @@
-//! Health server on the loopback interface: reports whether this process is alive (`/healthz`) and
-//! ready to answer (`/readyz`).
+//! The address of the server: the loopback interface, on the port of the settings.
 
 mod owner;
 
-use axum::{
-    Json, Router,
-    extract::{Request, State},
-    http::{HeaderMap, StatusCode, header},
-    middleware::{self, Next},
-    response::{IntoResponse, Response},
-    routing::get,
-};
-use galatea_core::{Error, ErrorKind, Result, Settings, redact::Redactor};
-use galatea_host::{
-    config::{SERVER_HOST, SERVER_PORT},
-    readiness::Probe,
-};
-use galatea_http::listen::Limits;
+use galatea_core::{Error, ErrorKind, Result, Settings};
+use galatea_host::config::{SERVER_HOST, SERVER_PORT};
 use std::{
     io,
     net::{IpAddr, Ipv4Addr, SocketAddr},
 };
 use tokio::net::TcpListener;
-
-use crate::process::version;
 
 /// Address to listen on. `port` is the value of the flag `--port`.
 ///
@@ -41,7 +26,7 @@ pub(crate) fn address(settings: &Settings, port: Option<u16>) -> Result<SocketAd
             .map_err(|_| settings.invalid_setting(&SERVER_HOST, "is not an IP address"))?,
     };
     if !ip.is_loopback() {
-        return Err(Error::invalid("the health server answers on this machine only, because it asks for no password")
+        return Err(Error::invalid("the server answers on this machine only")
             .with_code("GAL-BIND")
             .with("where", format!("SERVER_HOST from {}", settings.origin(&SERVER_HOST)))
             .with_fix("remove SERVER_HOST or set it to 127.0.0.1; in a container use `galatea status` as the health check"));
@@ -72,7 +57,7 @@ pub(crate) fn origin(settings: &Settings, port: Option<u16>) -> String {
 
 fn refused(address: SocketAddr, source: io::Error) -> Error {
     if source.kind() != io::ErrorKind::AddrInUse {
-        return Error::new(ErrorKind::Unavailable, "the health server cannot listen")
+        return Error::new(ErrorKind::Unavailable, "the server cannot listen")
             .with_code("GAL-BIND")
             .with("cause", format!("{address}: {source}"))
             .with_fix("choose another port with `--port` or SERVER_PORT")
@@ -83,80 +68,6 @@ fn refused(address: SocketAddr, source: io::Error) -> Error {
         .with_code("GAL-PORT")
         .with("cause", format!("something listens on {address} already"))
         .with_fix("stop that process, or choose another port with `--port` or SERVER_PORT")
-}
-
-/// Serves requests until the future is dropped. `redactor` masks secrets in what they are answered.
-pub(crate) async fn serve(
-    listener: TcpListener,
-    probe: Probe,
-    redactor: Redactor,
-) -> io::Result<()> {
-    let router = router(probe, redactor);
-    galatea_http::listen::serve(listener, router, Limits::LOCAL, std::future::pending()).await
-}
-
-fn router(probe: Probe, redactor: Redactor) -> Router {
-    Router::new()
-        .route("/healthz", get(async || Json(serde_json::json!({ "status": "alive" }))))
-        .route("/readyz", get(ready))
-        .route(
-            "/version",
-            get(async || {
-                Json(serde_json::json!({
-                    "name": "galatea",
-                    "version": env!("CARGO_PKG_VERSION"),
-                    "commit": version::commit(),
-                }))
-            }),
-        )
-        .with_state((probe, redactor))
-        .layer(middleware::from_fn(only_for_this_host))
-}
-
-async fn ready(State((probe, redactor)): State<(Probe, Redactor)>) -> Response {
-    let readiness = probe().await;
-    let status = if readiness.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    match serde_json::to_string(&readiness) {
-        Ok(text) => {
-            let headers =
-                [(header::CACHE_CONTROL, "no-store"), (header::CONTENT_TYPE, "application/json")];
-            (status, headers, redactor.clean(&text).into_owned()).into_response()
-        }
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
-    }
-}
-
-/// Rejects requests whose `Host` header does not name the loopback interface. In a DNS rebinding
-/// attack, a web page whose name points to 127.0.0.1 sends its own name.
-async fn only_for_this_host(request: Request, next: Next) -> Response {
-    let named = request.uri().host().is_none_or(is_this_host)
-        && host(request.headers()).is_some_and(is_this_host);
-    if named {
-        return next.run(request).await;
-    }
-    let body = serde_json::json!({ "error": "this server answers to its loopback address only", "code": "GAL-HOST" });
-    (StatusCode::FORBIDDEN, Json(body)).into_response()
-}
-
-fn host(headers: &HeaderMap) -> Option<&str> {
-    let mut all = headers.get_all(header::HOST).iter();
-    let only = all.next()?.to_str().ok()?;
-    // Two Host headers are a smuggling attempt (RFC 9112 §3.2).
-    all.next().is_none().then_some(only)
-}
-
-/// Whether `host[:port]` names the loopback interface.
-fn is_this_host(host: &str) -> bool {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => match rest.split_once(']') {
-            Some((name, "")) => name,
-            Some((name, port)) if port.starts_with(':') => name,
-            _ => return false,
-        },
-        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
-    };
-    name.eq_ignore_ascii_case("localhost")
-        || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 #[cfg(test)]

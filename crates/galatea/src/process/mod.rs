@@ -4,5 +4,6 @@ pub(crate) mod allocator;
 pub(crate) mod executable;
 pub(crate) mod health;
 pub(crate) mod logging;
+pub(crate) mod server;
 pub(crate) mod signals;
 pub(crate) mod version;

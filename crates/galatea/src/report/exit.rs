@@ -109,8 +109,9 @@ fn cause(code: &str) -> Option<Cause> {
 fn by_area(area: &str) -> Option<Cause> {
     Some(match area {
         "CFG" | "CHAR" => Cause::Configuration,
-        "BLOCK" | "CHAT" | "CLUSTER" | "CONNECTOR" | "EXPLAIN" | "HTTP" | "MODEL" | "OUTBOX"
-        | "PLUGIN" | "SEND" | "STATUS" | "TASK" | "TERM" | "TURN" => Cause::Kind,
+        "API" | "AUTH" | "BLOCK" | "CHAT" | "CLUSTER" | "CONNECTOR" | "EXPLAIN" | "HTTP"
+        | "MCP" | "MODEL" | "ORIGIN" | "OUTBOX" | "PLUGIN" | "SEND" | "STATUS" | "TASK"
+        | "TERM" | "TURN" => Cause::Kind,
         _ => return None,
     })
 }

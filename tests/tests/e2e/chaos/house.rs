@@ -3,10 +3,7 @@
 
 use std::{
     collections::BTreeSet,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
+    sync::atomic::{AtomicUsize, Ordering},
     time::{Duration, Instant},
 };
 
@@ -16,6 +13,7 @@ use galatea_testkit::{
     process::{Home, Program},
     telegram::{self, BotApi},
 };
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::{
@@ -117,7 +115,7 @@ impl House {
     pub(crate) fn ask(&self, room: usize, words: u32) {
         let number = u32::try_from(self.next.fetch_add(1, Ordering::Relaxed)).unwrap();
         let question = Question { number, words };
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner)[room].push(question);
+        self.asked.lock()[room].push(question);
         let text = question.text();
         match &self.places[room] {
             Place::Telegram(who, chat) => {
@@ -145,17 +143,13 @@ impl House {
         let reported = output.lines().filter(|line| {
             ["\"WARN\"", "\"ERROR\"", "looking for"].iter().any(|sign| line.contains(sign))
         });
-        self.complaints
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .extend(reported.map(str::to_owned));
+        self.complaints.lock().extend(reported.map(str::to_owned));
     }
 
     /// All kept warnings and errors, and the Telegram calls around those that contain one of these
     /// words.
     pub(crate) fn evidence(&self, words: &[String]) -> String {
-        let mut lines =
-            std::mem::take(&mut *self.complaints.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut lines = std::mem::take(&mut *self.complaints.lock());
         let says = |text: &str| {
             text.split_whitespace().any(|word| words.iter().any(|known| known == word))
         };
@@ -204,7 +198,7 @@ impl House {
 
     /// The newest questions of each room with at least their answers.
     fn look(&self, newest: usize) -> Vec<Room> {
-        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked = self.asked.lock();
         let parts = newest.saturating_mul(PARTS);
         let shown = |place: &Place| -> Vec<String> {
             match place {
@@ -239,7 +233,7 @@ impl House {
     /// Gaps that the program reported. The platforms keep every event during a run, so each gap is
     /// a false alarm.
     pub(crate) fn gaps(&self) -> Vec<String> {
-        let complaints = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
+        let complaints = self.complaints.lock();
         let gaps = complaints.iter().filter(|line| line.contains("GAL-GAP"));
         gaps.map(|line| format!("a gap was reported although no event is missing: {line}"))
             .collect()

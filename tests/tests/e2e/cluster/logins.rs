@@ -36,11 +36,11 @@ async fn until_it_says(program: &Program, words: &str) {
     }
 }
 
-/// One of two workers has no token. It answers in its part of the Rooms, and once no process
-/// connects the accounts, it names them.
+/// One of two workers has no token. It answers in its part of the thirty Rooms, since it reads from the
+/// database what the accounts are, and once no process connects the accounts, it names them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_without_tokens_answers_in_its_rooms() {
-    let mut crowd = Crowd::of(12).await;
+    let mut crowd = Crowd::of(15).await;
     let mut ingress = crowd.node("ingress").await;
     crowd.discord.wait_connected(1).await;
     let home = Home::new();

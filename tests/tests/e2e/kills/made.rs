@@ -37,7 +37,7 @@ async fn killed_at(
             return if hangs { Reply::Fault(Fault::Hang) } else { Reply::Auto };
         }
         let text = request.body["messages"].to_string();
-        match (text.contains("You have just done this"), text.contains("Q2")) {
+        match (text.contains("\"role\":\"tool\""), text.contains("Q2")) {
             (true, _) => Reply::text("I began it, and cannot say whether it was made."),
             (false, true) => Reply::text("A2"),
             (false, false) => Reply::tool(tool, arguments),

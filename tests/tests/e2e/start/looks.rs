@@ -131,6 +131,10 @@ fn a_new_character_comes_with_a_schema_that_editors_find_and_it_keeps() {
             > known.len(),
         "editors show what a field is for"
     );
+    let card = include_bytes!("../../../../fuzz/corpus/character_card/v2.png");
+    std::fs::write(home.path().join("card.png"), card).unwrap();
+    let picture = home.run(&["character", "validate", "card.png"]);
+    assert!(picture.status.success() && out(&picture).contains("card.png"), "{}", out(&picture));
     let valid = home.run(&["character", "validate", "characters/ada-b.json"]);
     assert!(valid.status.success() && !out(&valid).contains("remark"), "{}", out(&valid));
     // An outdated schema is replaced, a character file never.

@@ -134,7 +134,9 @@ impl Stage {
         };
         let (envelope, state, services) =
             (Envelope::default(), State::default(), Services::default());
-        let (catalog, events) = (Catalog::default(), EventBus::default());
+        let events = EventBus::default();
+        let events = galatea_core::EventHandle::new(events, self.agent.identity.id(), "test");
+        let catalog = Catalog::default();
         let outbound: Arc<dyn Outbound> = Arc::new(Nothing);
         let turn = Turn {
             id: TurnId::fresh(),

@@ -100,6 +100,7 @@ fn written(request: &TextRequest) -> String {
         let role = match message.role {
             ChatRole::User => "user",
             ChatRole::Assistant => "assistant",
+            ChatRole::Tool => "tool",
             ChatRole::System => "system",
         };
         text.push_str(&format!("=== {role}\n{}\n", message.text()));

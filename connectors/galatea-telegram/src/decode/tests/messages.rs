@@ -306,6 +306,39 @@ fn forwards_and_quotes_are_kept() {
 }
 
 #[test]
+fn every_origin_of_a_forward_is_named_and_passes_no_command_on() {
+    let command = json!([{"type": "bot_command", "offset": 0, "length": 6}]);
+    for (origin, name) in [
+        (
+            json!({"type": "user", "sender_user": {"id": 9, "is_bot": false, "first_name": "Zoe"}, "date": 1}),
+            "Zoe",
+        ),
+        (
+            json!({"type": "user", "sender_user": {"id": 9, "is_bot": false, "first_name": "Zoe", "last_name": "Lane"}, "date": 1}),
+            "Zoe Lane",
+        ),
+        (
+            json!({"type": "user", "sender_user": {"id": 8, "is_bot": true, "first_name": "Clock"}, "date": 1}),
+            "Clock",
+        ),
+        (
+            json!({"type": "chat", "sender_chat": {"id": -5, "type": "supergroup", "title": "Weavers"}, "date": 1}),
+            "Weavers",
+        ),
+        (
+            json!({"type": "channel", "chat": {"id": -1001, "type": "channel", "title": "News"}, "message_id": 9, "date": 1}),
+            "News",
+        ),
+        (json!({"type": "hidden_user", "sender_user_name": "Zoe", "date": 1}), "Zoe"),
+    ] {
+        let fields = json!({"text": "/reset", "entities": command, "forward_origin": origin});
+        let message = only_message(&message_in(dm(), fields)).1;
+        assert_eq!(message.content.extra["forwardedFrom"], name, "{origin}");
+        assert!(message.command.is_none(), "{origin}");
+    }
+}
+
+#[test]
 fn an_automatic_forward_is_marked_and_a_forwarded_command_is_none() {
     let origin = json!({"type": "channel", "chat": {"id": -1001, "type": "channel", "title": "News"}, "message_id": 9, "date": 1});
     let command = json!([{"type": "bot_command", "offset": 0, "length": 6}]);

@@ -66,6 +66,47 @@ fn inserted_rows_take_their_columns_from_the_table() {
     assert_eq!((room.remote.as_str(), room.kind), ("-1001", ChannelType::Group));
 }
 
+#[test]
+fn tasks_keep_their_period_and_wait_for_a_person_to_start_them() {
+    use galatea_core::{Schedule, Task, store::TaskState};
+    let row = |id: u8, tags: &str, metadata: &str| {
+        format!(
+            "{id}{id}{id}{id}{id}{id}{id}{id}-1111-4111-8111-111111111111\tDIGEST\tsums up\t33333333-3333-4333-8333-333333333333\t\\N\t\\N\t{AGENT}\t{tags}\t{metadata}\t2025-11-02 10:00:00\n"
+        )
+    };
+    let rows = [
+        row(1, "{queue,repeat}", "{\"updateInterval\": 3600000, \"updatedAt\": 1799999000000}"),
+        row(2, "{queue,repeat,immediate}", "{\"updateInterval\": 1000}"),
+        row(3, "{queue}", "{}"),
+        row(4, "{AWAITING_CHOICE}", "{\"options\": [\"a\", \"b\"]}"),
+    ];
+    let text = format!(
+        "-- PostgreSQL database dump\nCOPY public.tasks (id, name, description, room_id, world_id, entity_id, agent_id, tags, metadata, created_at) FROM stdin;\n{}\\.\n",
+        rows.concat()
+    );
+    let tasks: Vec<Task> = read(&text)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| match entry.item {
+            Item::Task(task) => Some(*task),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(tasks.len(), 4);
+    let rule = |at: usize| tasks[at].run.as_deref().unwrap();
+    let anchor = Timestamp(1_799_999_000_000);
+    assert_eq!(rule(0).schedule, Schedule::Every { millis: 3_600_000, anchor });
+    assert_eq!(tasks[0].due, Timestamp(1_800_002_600_000), "an hour after its last run");
+    assert_eq!(tasks[1].due, NOW, "at once");
+    assert!(
+        matches!(rule(1).schedule, Schedule::Every { millis: 60_000, .. }),
+        "a minute at least"
+    );
+    assert_eq!(rule(2).schedule, Schedule::Once);
+    assert!((0..3).all(|at| rule(at).state == TaskState::Paused));
+    assert_eq!((tasks[3].run.clone(), tasks[3].tags[0].as_str()), (None, "AWAITING_CHOICE"));
+}
+
 /// The lines of a dump that are not read, and why.
 fn faults(text: &str) -> Vec<(usize, String)> {
     let faults = read(text).into_iter().filter_map(Result::err);

@@ -12,7 +12,7 @@ use crate::wire::{Fail, complete_arguments, surrogate};
 pub(super) struct Response {
     pub(super) status: Option<String>,
     #[serde(default)]
-    pub(super) output: Option<Vec<OutputItem>>,
+    pub(super) output: Option<Vec<Value>>,
     pub(super) usage: Option<ResponsesTokens>,
     pub(super) error: Option<Value>,
     pub(super) incomplete_details: Option<Incomplete>,
@@ -99,8 +99,9 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
     let mut answer = TextAnswer { finish, usage, ..TextAnswer::default() };
     let mut text = surrogate::Joined::default();
     let mut refused = surrogate::Joined::default();
+    let kept = output.clone();
     for item in output {
-        match item {
+        match serde_json::from_value(item).map_err(|_| Fail::Garbage(SHAPE))? {
             OutputItem::Message { content } => {
                 for part in content {
                     match part {
@@ -121,6 +122,9 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
             }
             OutputItem::Other => {}
         }
+    }
+    if !answer.tool_calls.is_empty() {
+        answer.opaque = super::kept(kept);
     }
     answer.text = text.finish();
     let refused = refused.finish();

@@ -1,6 +1,6 @@
 //! Encodes a [`TextRequest`] as the body of `POST /responses`.
 
-use galatea_core::model::{ChatMessage, ChatPart, ChatRole, TextRequest};
+use galatea_core::model::{ChatMessage, ChatPart, ChatRole, TextRequest, ToolChoice};
 use serde::Serialize;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -18,6 +18,12 @@ pub(super) struct ResponsesBody<'a> {
     input: Vec<InputItem<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<ResponsesTool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<&'static str>,
+    /// Thoughts come encrypted where tools may be called: nothing is stored at OpenAI, so they have to
+    /// be sent again with the results (OpenAI, "Reasoning models", encrypted reasoning items).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    include: Vec<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,9 +46,16 @@ struct Reasoning {
 }
 
 #[derive(Serialize)]
-struct InputItem<'a> {
-    role: &'static str,
-    content: InputContent<'a>,
+#[serde(untagged)]
+enum InputItem<'a> {
+    /// A message.
+    Said { role: &'static str, content: InputContent<'a> },
+    /// A call of the model.
+    Called { r#type: &'static str, call_id: &'a str, name: &'a str, arguments: &'a str },
+    /// Its result.
+    Result { r#type: &'static str, call_id: &'a str, output: &'a str },
+    /// An item of an earlier answer, as it was.
+    AsItWas(&'a Value),
 }
 
 #[derive(Serialize)]
@@ -83,7 +96,7 @@ pub(super) fn encode<'a>(
     ResponsesBody {
         model,
         instructions: request.system.as_deref().filter(|text| !text.trim().is_empty()),
-        input: request.messages.iter().map(item).collect(),
+        input: request.messages.iter().flat_map(|message| items(message, model)).collect(),
         tools: request
             .tools
             .iter()
@@ -95,6 +108,13 @@ pub(super) fn encode<'a>(
                 strict: false,
             })
             .collect(),
+        tool_choice: (request.tool_choice == ToolChoice::None && !request.tools.is_empty())
+            .then_some("none"),
+        include: if request.tools.is_empty() || rules.efforts.is_empty() {
+            Vec::new()
+        } else {
+            vec!["reasoning.encrypted_content"]
+        },
         max_output_tokens: params.max_tokens.map(|tokens| tokens.max(LEAST_OUTPUT)),
         temperature: params.temperature.filter(|_| samples),
         top_p: params.top_p.filter(|_| samples),
@@ -105,9 +125,31 @@ pub(super) fn encode<'a>(
     }
 }
 
+/// The items of a message: one, or one for each call and result.
+fn items<'a>(message: &'a ChatMessage, model: &str) -> Vec<InputItem<'a>> {
+    if let Some(Value::Array(items)) = message.opaque(super::FORMAT, model) {
+        return items.iter().map(InputItem::AsItWas).collect();
+    }
+    let of_tools = message.parts.iter().filter_map(|part| match part {
+        ChatPart::ToolCall { call } => Some(InputItem::Called {
+            r#type: "function_call",
+            call_id: &call.id,
+            name: &call.name,
+            arguments: &call.arguments,
+        }),
+        ChatPart::ToolResult { id, text, .. } => {
+            Some(InputItem::Result { r#type: "function_call_output", call_id: id, output: text })
+        }
+        _ => None,
+    });
+    let of_tools: Vec<InputItem<'_>> = of_tools.collect();
+    let wordless = !of_tools.is_empty() && message.text().trim().is_empty();
+    (!wordless).then(|| item(message)).into_iter().chain(of_tools).collect()
+}
+
 fn item(message: &ChatMessage) -> InputItem<'_> {
     let role = match message.role {
-        ChatRole::User => "user",
+        ChatRole::User | ChatRole::Tool => "user",
         ChatRole::Assistant => "assistant",
         ChatRole::System => "system",
     };
@@ -117,19 +159,22 @@ fn item(message: &ChatMessage) -> InputItem<'_> {
             if message.role == ChatRole::User
                 && parts.iter().any(|part| matches!(part, ChatPart::Image { .. })) =>
         {
-            InputContent::Parts(parts.iter().map(part).collect())
+            InputContent::Parts(parts.iter().filter_map(part).collect())
         }
         _ => InputContent::Text(Cow::Owned(message.text())),
     };
-    InputItem { role, content }
+    InputItem::Said { role, content }
 }
 
-fn part(part: &ChatPart) -> InputPart<'_> {
-    match part {
+fn part(part: &ChatPart) -> Option<InputPart<'_>> {
+    Some(match part {
         ChatPart::Text { text } => InputPart::InputText { text },
         ChatPart::Image { mime, data } => InputPart::InputImage {
             image_url: format!("data:{mime};base64,{data}"),
             detail: "auto",
         },
-    }
+        ChatPart::ToolCall { .. } | ChatPart::ToolResult { .. } | ChatPart::Opaque { .. } => {
+            return None;
+        }
+    })
 }

@@ -24,7 +24,7 @@ enum ResponsesEvent {
     #[serde(rename = "response.function_call_arguments.delta")]
     Arguments { output_index: u64, delta: String },
     #[serde(rename = "response.output_item.done")]
-    Done { output_index: u64, item: OutputItem },
+    Done { output_index: u64, item: Value },
     #[serde(
         rename = "response.reasoning_summary_text.delta",
         alias = "response.reasoning_text.delta",
@@ -59,6 +59,8 @@ struct Called {
 pub(crate) struct ResponsesPieces {
     text: surrogate::Joined,
     calls: BTreeMap<u64, Called>,
+    /// Finished items, as they were.
+    items: BTreeMap<u64, Value>,
     finish: Option<Finish>,
     refused: bool,
     usage: Usage,
@@ -97,18 +99,22 @@ impl Gather for ResponsesPieces {
                 called.arguments.push(&delta);
             }
             // A service that sends no deltas sends the whole call here.
-            ResponsesEvent::Done {
-                output_index,
-                item: OutputItem::FunctionCall { call_id, id, name, arguments },
-            } if !self.calls.contains_key(&output_index) => {
+            ResponsesEvent::Done { output_index, item } => {
+                self.items.insert(output_index, item.clone());
+                if self.calls.contains_key(&output_index) {
+                    return Ok(Progress::More);
+                }
+                let Ok(OutputItem::FunctionCall { call_id, id, name, arguments }) =
+                    serde_json::from_value(item)
+                else {
+                    return Ok(Progress::More);
+                };
                 let mut whole = surrogate::Joined::default();
                 whole.push(&arguments);
                 let id = call_id.or(id).unwrap_or_else(|| format!("call_{output_index}"));
                 self.calls.insert(output_index, Called { id, name, arguments: whole });
             }
-            ResponsesEvent::Added { .. }
-            | ResponsesEvent::Done { .. }
-            | ResponsesEvent::Thought => {}
+            ResponsesEvent::Added { .. } | ResponsesEvent::Thought => {}
             ResponsesEvent::Ended { mut response } => {
                 self.usage = response.usage.take().map(Usage::from).unwrap_or_default();
                 if let Some(fail) = failure(&response, self.usage) {
@@ -155,6 +161,9 @@ impl Gather for ResponsesPieces {
             finish,
             ..TextAnswer::default()
         };
+        if !answer.tool_calls.is_empty() {
+            answer.opaque = super::kept(self.items.into_values().collect());
+        }
         complete_arguments(&mut answer);
         answer
     }

@@ -20,7 +20,7 @@ fn talk(place: &str, question: &str) -> Talk {
         direct: place == "private",
         question: question.to_owned(),
         said: names(&["I live in Ghent.", question]),
-        heads: names(&["# Dogs of this club"]),
+        heads: names(&["# Dogs of this club", "[1] Rules of the kiln"]),
     }
 }
 

@@ -2,15 +2,20 @@
 //! and the platform's own rules.
 
 use galatea_core::{
-    ActionResult, Address, EntityId, RemoteId, Result, Room, Speak, Store, Turn, World,
-    rights::{Authorship, Ruling, Scope, Site, Standing, rule},
+    ActionResult, Address, EntityId, RemoteId, Result, Room, Speak, Store, Task, Turn, World,
+    rights::{
+        Authorship, Grant, Ruling, Scope, Site, Standing, ToolIdentity, ToolUse, judge, rule,
+    },
     standing,
     store::RequestedChange,
     world_settings::{self, LONGEST_WORLD_SETTING},
 };
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{config::Confirmation, directory::Directory, outbox::Outbox, turn::Engine};
+
+/// elizaOS's tag of a decision that is open in a Room.
+const OPEN_CHOICE: &str = "AWAITING_CHOICE";
 
 /// Consent of the person who asked to exactly this action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,19 +31,25 @@ pub(super) enum Consent {
 pub(super) struct Checked {
     pub(super) ruling: Ruling,
     pub(super) why: String,
+    /// If it has to be confirmed: the person may answer for longer than this once.
+    pub(super) may_be_kept: bool,
 }
 
 impl Checked {
     fn allowed() -> Self {
-        Self { ruling: Ruling::Allow, why: String::new() }
+        Self { ruling: Ruling::Allow, why: String::new(), may_be_kept: false }
     }
 
     fn refused(why: &str) -> Self {
-        Self { ruling: Ruling::Refuse, why: why.to_owned() }
+        Self { ruling: Ruling::Refuse, why: why.to_owned(), may_be_kept: false }
     }
 
     fn deletes() -> Self {
-        Self { ruling: Ruling::Confirm, why: "it deletes what others wrote".to_owned() }
+        Self {
+            ruling: Ruling::Confirm,
+            why: "it deletes what others wrote".to_owned(),
+            may_be_kept: false,
+        }
     }
 
     /// The stricter of two.
@@ -47,8 +58,15 @@ impl Checked {
     }
 }
 
-/// Checks the actions of one turn.
-#[derive(Clone, Copy)]
+/// An action as its author and its plugin describe it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Declared<'a> {
+    pub(super) tool: &'a ToolIdentity,
+    pub(super) scope: Scope,
+    pub(super) side_effect: bool,
+}
+
+/// Checks the actions of one step of a turn.
 pub(super) struct Checker<'a> {
     turn: &'a Turn<'a>,
     store: &'a dyn Store,
@@ -56,10 +74,19 @@ pub(super) struct Checker<'a> {
     outbox: &'a Outbox,
     confirmation: Confirmation,
     consent: Consent,
+    /// The agent's grants; none while they cannot be read, so nothing is done.
+    grants: Option<Arc<[Grant]>>,
+    /// Authors of what the tools of earlier steps returned.
+    returned: Authorship,
 }
 
 impl<'a> Checker<'a> {
-    pub(super) fn new(turn: &'a Turn<'a>, engine: &'a Engine, consent: Consent) -> Self {
+    pub(super) fn new(
+        turn: &'a Turn<'a>,
+        engine: &'a Engine,
+        consent: Consent,
+        grants: Option<Arc<[Grant]>>,
+    ) -> Self {
         Self {
             turn,
             store: &*engine.store,
@@ -67,29 +94,75 @@ impl<'a> Checker<'a> {
             outbox: &engine.outbox,
             confirmation: engine.limits.confirmation,
             consent,
+            grants,
+            returned: Authorship::Own,
         }
+    }
+
+    /// After steps whose results had these authors: the model has read them.
+    pub(super) fn after(mut self, returned: Authorship) -> Self {
+        self.returned = returned;
+        self
     }
 
     /// Checks an action by the scope that its author declared, before it runs. An action that sends
     /// messages elsewhere is checked by what it returns, unless it sends them itself.
-    pub(super) fn scope(&self, scope: Scope, side_effect: bool) -> Checked {
-        self.scope_for(standing::standing(self.turn, self.turn.world), scope, side_effect)
+    pub(super) fn scope(&self, action: Declared<'_>) -> Checked {
+        let people: BTreeSet<EntityId> = standing::speakers(self.turn).collect();
+        let people: Vec<EntityId> = people.into_iter().collect();
+        self.scope_for(standing::standing(self.turn, self.turn.world), action, &people)
     }
 
     /// Check for the person of the conversation who may do most.
-    pub(super) fn scope_of_present(&self, scope: Scope, side_effect: bool) -> Checked {
-        self.scope_for(standing::highest_present(self.turn), scope, side_effect)
+    pub(super) fn scope_of_present(&self, action: Declared<'_>) -> Checked {
+        self.scope_for(standing::highest_present(self.turn), action, &[])
     }
 
-    fn scope_for(&self, standing: Result<Standing>, scope: Scope, side_effect: bool) -> Checked {
-        let site = match scope {
-            Scope::Elsewhere if !side_effect => return Checked::allowed(),
-            Scope::Elsewhere => Site::Foreign,
-            _ => here(self.turn),
+    /// The table's ruling, as the grants change it.
+    fn scope_for(
+        &self,
+        standing: Result<Standing>,
+        action: Declared<'_>,
+        people: &[EntityId],
+    ) -> Checked {
+        let Ok(standing) = standing else {
+            return Checked::refused("AGENT_OWNERS cannot be read");
         };
-        match standing {
-            Ok(standing) => self.decide(scope, standing, site),
-            Err(_) => Checked::refused("AGENT_OWNERS cannot be read"),
+        let Some(grants) = &self.grants else {
+            return Checked::refused("the grants of tools cannot be read just now");
+        };
+        let table = match action.scope {
+            Scope::Elsewhere if !action.side_effect => Checked::allowed(),
+            Scope::Elsewhere => self.decide(action.scope, standing, Site::Foreign),
+            _ => self.decide(action.scope, standing, here(self.turn)),
+        };
+        let judged = judge(
+            grants,
+            &ToolUse {
+                tool: action.tool,
+                world: Some(self.turn.room.world_id),
+                room: self.turn.room.id,
+                people,
+                standing,
+                table: table.ruling,
+                words: self.words(),
+                given: self.consent == Consent::Given,
+                may_be_kept: self.confirmation == Confirmation::OthersWords,
+            },
+        );
+        let why = match judged.by {
+            Some(grant) => format!("a grant says {grant}; the speaker is {standing} here"),
+            None => table.why,
+        };
+        Checked { ruling: judged.ruling, why, may_be_kept: judged.may_be_kept }
+    }
+
+    /// Authors of the words before the model, as far as they count.
+    fn words(&self) -> Authorship {
+        match (self.confirmation, self.consent) {
+            (Confirmation::Never, _) | (_, Consent::Given) => Authorship::Own,
+            (Confirmation::Always, _) => Authorship::Others,
+            (Confirmation::OthersWords, _) => self.returned.max(standing::authorship(self.turn)),
         }
     }
 
@@ -115,12 +188,7 @@ impl<'a> Checker<'a> {
     }
 
     fn decide(&self, scope: Scope, standing: Standing, site: Site) -> Checked {
-        let words = match (self.confirmation, self.consent) {
-            (Confirmation::Never, _) | (_, Consent::Given) => Authorship::Own,
-            (Confirmation::Always, _) => Authorship::Others,
-            (Confirmation::OthersWords, _) => standing::authorship(self.turn),
-        };
-        let ruling = rule(scope, standing, site, words);
+        let ruling = rule(scope, standing, site, self.words());
         let why = match ruling {
             Ruling::Allow => String::new(),
             Ruling::Confirm if self.confirmation == Confirmation::Always => {
@@ -133,7 +201,7 @@ impl<'a> Checker<'a> {
             ),
             Ruling::Refuse => format!("{scope}, in {site}, for a speaker who is {standing} there"),
         };
-        Checked { ruling, why }
+        Checked { ruling, why, may_be_kept: false }
     }
 
     /// Something that is said elsewhere.
@@ -231,7 +299,9 @@ impl<'a> Checker<'a> {
                 // A grapheme of people's languages takes a few bytes.
                 let long =
                     value.as_ref().is_some_and(|value| value.len() > 8 * LONGEST_WORLD_SETTING);
-                if long || !declared.iter().any(|setting| setting.key == *key) {
+                let known = world_settings::is_own(key)
+                    || declared.iter().any(|setting| setting.key == *key);
+                if long || !known {
                     return Ok(Checked::refused(
                         "the character declares no such setting of Worlds",
                     ));
@@ -260,11 +330,30 @@ impl<'a> Checker<'a> {
             RequestedChange::LinkPeople { .. } | RequestedChange::Unlink { .. } => {
                 return Ok(Checked::refused("no action may link people"));
             }
-            RequestedChange::SaveTask { .. } | RequestedChange::DeleteTask { .. } => {
+            RequestedChange::SaveTask { task } => {
+                let scope = task_scope(self.turn, task);
+                (scope, standing::standing(self.turn, self.turn.world)?, here(self.turn))
+            }
+            RequestedChange::DeleteTask { .. } => {
                 (Scope::Outside, standing::standing(self.turn, self.turn.world)?, here(self.turn))
             }
         };
         Ok(self.decide(scope, standing, site))
+    }
+}
+
+/// Scope of a task that an action has stored: of a speaker in this Room, of this Room (a decision that
+/// is open, or a task of no person), or of anything else.
+fn task_scope(turn: &Turn<'_>, task: &Task) -> Scope {
+    let is_here = task.room_id == Some(turn.room.id)
+        && task.agent_id == turn.agent.identity.id()
+        && task.world_id.is_none_or(|world| world == turn.room.world_id);
+    let speaks = task.entity_id.is_some_and(|entity| standing::speakers(turn).any(|s| s == entity));
+    match (is_here, task.run.is_some(), task.entity_id) {
+        (true, true, Some(_)) if speaks => Scope::Speaker,
+        (true, true, None) => Scope::Room,
+        (true, false, _) if task.tags == [OPEN_CHOICE] => Scope::Room,
+        _ => Scope::Outside,
     }
 }
 

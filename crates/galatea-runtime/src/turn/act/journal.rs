@@ -42,6 +42,7 @@ impl<'a> Journal<'a> {
     pub(crate) async fn begin(
         &mut self,
         turn: &Turn<'_>,
+        plugin: &str,
         planned: &PlannedAction,
     ) -> Result<Recorded> {
         let left = match self.left.take() {
@@ -53,11 +54,11 @@ impl<'a> Journal<'a> {
             }
         };
         let input = hash(planned)?;
+        let action = format!("{plugin}/{}", planned.name);
         let left = self.left.insert(left);
         // A call that stands twice in one plan is two steps, so each of an earlier run stands for
         // one of this.
-        if let Some(at) =
-            left.iter().position(|step| step.action == planned.name && step.input == input)
+        if let Some(at) = left.iter().position(|step| step.action == action && step.input == input)
         {
             let step = left.remove(at);
             tracing::info!(turn = %turn.id, action = planned.name, done = step.output.is_some(), "an earlier run of this turn has begun this action; it is not run twice");
@@ -67,7 +68,7 @@ impl<'a> Journal<'a> {
         let step = JournalStep {
             message: self.message,
             n: self.next,
-            action: planned.name.clone(),
+            action,
             input,
             output: None,
             begun_at: turn.now(),

@@ -4,7 +4,9 @@
 
 use galatea_core::{
     ActionResult, AgentId, Button, Content, EntityId, Press, Result, RoomId, Store, Task, TaskId,
-    Timestamp, Turn, store::RequestedChange,
+    Timestamp, Turn,
+    rights::{Grant, ToolIdentity},
+    store::RequestedChange,
 };
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
@@ -27,9 +29,16 @@ const LENGTH: usize = 5;
 pub(crate) struct Request {
     /// The call as the model wrote it.
     pub(crate) call: PlannedAction,
+    /// Plugin of the action. Another plugin's action of the same name is not what was confirmed.
+    #[serde(default)]
+    pub(crate) plugin: String,
     /// Result, if the action changes nothing while it runs: just this is carried out. None: it
     /// is run once it is confirmed.
     pub(crate) result: Option<ActionResult>,
+    /// The tool as it described itself when it was asked for: another one is not run.
+    pub(crate) tool: ToolIdentity,
+    /// The person may allow it for longer than this once.
+    pub(crate) may_be_kept: bool,
 }
 
 /// Actions of one turn that wait together.
@@ -47,11 +56,24 @@ pub(crate) struct Pending {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) code: String,
-    pub(crate) yes: bool,
+    pub(crate) said: Said,
 }
 
-/// The answer in a message, if it is one: `ok-7K2QM` or `no-7K2QM`, alone or beside a mention. A
-/// button says the same.
+/// What a person answers to the question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// It is done this once.
+    Once,
+    /// It is done, and the tool asks this person no more in this Room.
+    InThisRoom,
+    /// It is done, and the tool asks this person no more.
+    Always,
+    /// It is dropped.
+    No,
+}
+
+/// The answer in a message, if it is one: `ok-7K2QM`, `room-7K2QM`, `always-7K2QM` or `no-7K2QM`,
+/// alone or beside a mention. A button says the same.
 pub(crate) fn answer(text: &str) -> Option<Answer> {
     let mut words = text.split_whitespace();
     let found: Vec<Answer> = words.by_ref().take(3).filter_map(code_in).collect();
@@ -64,13 +86,15 @@ pub(crate) fn answer(text: &str) -> Option<Answer> {
 fn code_in(word: &str) -> Option<Answer> {
     let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_uppercase();
     let (said, code) = word.split_once('-')?;
-    let yes = match said {
-        "OK" => true,
-        "NO" => false,
+    let said = match said {
+        "OK" => Said::Once,
+        "ROOM" => Said::InThisRoom,
+        "ALWAYS" => Said::Always,
+        "NO" => Said::No,
         _ => return None,
     };
     (code.len() == LENGTH && code.bytes().all(|byte| ALPHABET.contains(&byte)))
-        .then(|| Answer { code: code.to_owned(), yes })
+        .then(|| Answer { code: code.to_owned(), said })
 }
 
 impl Pending {
@@ -141,6 +165,7 @@ impl Pending {
             tags: vec![TAG.to_owned()],
             metadata,
             due: self.until,
+            run: None,
         }
     }
 
@@ -172,14 +197,43 @@ impl Pending {
             "\n\nSend `ok-{0}` to have it done or `no-{0}` to drop it, within {minutes} minutes.",
             self.code
         ));
+        let kept = self.tools_to_keep().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        if !kept.is_empty() {
+            text.push_str(&format!(
+                " With `room-{0}` it is done, and I do not ask you again about {kept} in this room; with `always-{0}` I do not ask you again anywhere.",
+                self.code
+            ));
+        }
         let button = |text: &str, said: &str| Button {
             text: text.to_owned(),
             press: Press::Data(format!("{said}-{}", self.code)),
         };
-        Content {
-            buttons: vec![vec![button("Confirm", "ok"), button("Drop", "no")]],
-            ..Content::text(text)
-        }
+        let buttons = if kept.is_empty() {
+            vec![vec![button("Confirm", "ok"), button("Drop", "no")]]
+        } else {
+            vec![
+                vec![button("Once", "ok"), button("This room", "room")],
+                vec![button("Always", "always"), button("Drop", "no")],
+            ]
+        };
+        Content { buttons, ..Content::text(text) }
+    }
+
+    /// The tools that may be allowed for longer, if all that waits may be.
+    fn tools_to_keep(&self) -> impl Iterator<Item = &ToolIdentity> {
+        let all = self.requests.iter().all(|request| request.may_be_kept);
+        self.requests.iter().filter(move |_| all).map(|request| &request.tool)
+    }
+
+    /// The grants that this answer of the person gives.
+    pub(crate) fn consents(&self, turn: &Turn<'_>, said: Said) -> Vec<Grant> {
+        let room = match said {
+            Said::InThisRoom => Some(turn.room.id),
+            Said::Always => None,
+            Said::Once | Said::No => return Vec::new(),
+        };
+        let (agent, at) = (turn.agent.identity.id(), turn.now());
+        self.tools_to_keep().map(|tool| Grant::consent(agent, tool, self.owner, room, at)).collect()
     }
 }
 
@@ -225,11 +279,17 @@ mod tests {
 
     #[test]
     fn only_the_codes_word_is_an_answer() {
-        let yes = Some(Answer { code: "7K2QM".into(), yes: true });
+        let yes = Some(Answer { code: "7K2QM".into(), said: Said::Once });
         for text in ["ok-7K2QM", " OK-7k2qm ", "@eliza ok-7K2QM", "`ok-7K2QM`."] {
             assert_eq!(answer(text), yes, "{text}");
         }
-        assert_eq!(answer("no-7K2QM").map(|a| a.yes), Some(false));
+        for (text, said) in [
+            ("no-7K2QM", Said::No),
+            ("room-7K2QM", Said::InThisRoom),
+            ("Always-7k2qm", Said::Always),
+        ] {
+            assert_eq!(answer(text).map(|a| a.said), Some(said), "{text}");
+        }
         for text in [
             "ok",
             "yes",

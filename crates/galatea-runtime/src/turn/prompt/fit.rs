@@ -8,7 +8,9 @@
 mod budget;
 mod cut;
 
-use galatea_core::model::{CacheFor, ChatMessage, ChatPart, ChatRole, TextRequest, ToolSpec};
+use galatea_core::model::{
+    CacheFor, ChatMessage, ChatPart, ChatRole, TextRequest, ToolChoice, ToolSpec, text_actions,
+};
 use std::sync::Arc;
 
 pub(crate) use self::budget::PromptBudget;
@@ -21,6 +23,8 @@ const OWN: u64 = 250;
 const SYSTEM: (u64, u64) = (6, 10);
 /// Part of the conversation's room that one earlier message may take.
 const ONE: u64 = 3;
+/// Part of the budget that results of tools may take when room is needed.
+const STEPS: u64 = 3;
 /// First line where something was left out.
 const LEFT_OUT: &str = "(Earlier messages are not shown.)";
 
@@ -86,6 +90,10 @@ pub(crate) struct Draft {
     pub(crate) pace: Pace,
     /// Tools.
     pub(crate) tools: Arc<Vec<ToolSpec>>,
+    /// Whether they may be called now.
+    pub(crate) tool_choice: ToolChoice,
+    /// Calls of this turn and their results, which stand behind what waits for an answer.
+    pub(crate) steps: Vec<ChatMessage>,
 }
 
 /// A request within a budget.
@@ -118,6 +126,10 @@ pub(crate) fn fit(draft: Draft, budget: PromptBudget) -> Fitted {
     if !bare.tools.is_empty() {
         notes.push("the tools were left out: the question would not fit beside them".to_owned());
         bare.tools = Arc::default();
+        bare.tool_choice = ToolChoice::Auto;
+        for step in bare.steps.iter_mut().filter(|step| step.uses_tools()) {
+            *step = text_actions::in_words(step);
+        }
     }
     let mut fitted = fit_with(bare.clone(), budget, Keep::All);
     if !fitted.asks {
@@ -146,10 +158,11 @@ fn question(draft: &Draft, most: u64, budget: PromptBudget) -> u64 {
 fn fit_with(draft: Draft, budget: PromptBudget, keep: Keep) -> Fitted {
     let around = without_conversation(&draft, &draft.sections);
     let said: u64 = draft.messages.iter().map(|message| budget.family.message(message)).sum();
-    let estimate = budget.family.request(&around) + said;
+    let done: u64 = draft.steps.iter().map(|message| budget.family.message(message)).sum();
+    let estimate = budget.family.request(&around) + said + done;
     let (waiting, pace) = (draft.waiting, draft.pace);
     let Some(most) = budget.tokens.filter(|most| budget.scale.apply(estimate) > *most) else {
-        let request = with_conversation(around, draft.messages, waiting, pace);
+        let request = with_conversation(around, draft.messages, waiting, pace, draft.steps);
         return Fitted { request, estimate, left_out: Vec::new(), asks: true };
     };
     let question = question(&draft, most, budget);
@@ -164,11 +177,14 @@ fn fit_with(draft: Draft, budget: PromptBudget, keep: Keep) -> Fitted {
         Keep::Question => most.saturating_sub(question + 8 + frames),
     };
     let sections = instructions(&draft.sections, system, budget, keep, &mut notes);
-    let taken = tools + sections.iter().map(|section| budget.of(&section.text) + 1).sum::<u64>();
+    let steps = shorter(&draft.steps, most / STEPS, budget, &mut notes);
+    let done: u64 = steps.iter().map(|message| budget.message(message)).sum();
+    let taken =
+        tools + done + sections.iter().map(|section| budget.of(&section.text) + 1).sum::<u64>();
     let room = most.saturating_sub(taken + 8 + frames);
     let messages = conversation(&draft, room, budget, &mut notes);
     let around = without_conversation(&draft, &sections);
-    let request = with_conversation(around, messages, waiting, pace);
+    let request = with_conversation(around, messages, waiting, pace, steps);
     let estimate = budget.family.request(&request);
     Fitted { request, estimate, left_out: notes, asks: room >= question }
 }
@@ -190,8 +206,39 @@ fn without_conversation(draft: &Draft, sections: &[DraftSection]) -> TextRequest
         opening: usize::from(opening.is_some()),
         messages: Arc::new(opening.into_iter().chain(notes).map(ChatMessage::system).collect()),
         tools: Arc::clone(&draft.tools),
+        tool_choice: draft.tool_choice,
         ..TextRequest::default()
     }
+}
+
+/// Calls and results with the results cut to the same length each, when they are too much together.
+fn shorter(
+    steps: &[ChatMessage],
+    most: u64,
+    budget: PromptBudget,
+    notes: &mut Vec<String>,
+) -> Vec<ChatMessage> {
+    let mut kept = steps.to_vec();
+    let size: u64 = kept.iter().map(|message| budget.message(message)).sum();
+    if size <= most {
+        return kept;
+    }
+    let mut texts: Vec<&mut String> = Vec::new();
+    for part in kept.iter_mut().flat_map(|message| &mut message.parts) {
+        if let ChatPart::ToolResult { text, .. } = part {
+            texts.push(text);
+        }
+    }
+    let results: u64 = texts.iter().map(|text| budget.of(text)).sum();
+    let each = most.saturating_sub(size.saturating_sub(results)) / (texts.len() as u64).max(1);
+    let long = texts.into_iter().filter(|text| budget.of(text) > each.max(32));
+    let mut cuts = 0;
+    for text in long {
+        *text = cut(text, each.max(32), budget);
+        cuts += 1;
+    }
+    notes.push(format!("{cuts} results of tools were cut: the model takes {most} tokens of them"));
+    kept
 }
 
 /// Puts the earlier messages between the request's own messages, and what waits for an answer
@@ -201,12 +248,14 @@ fn with_conversation(
     mut messages: Vec<ChatMessage>,
     waiting: usize,
     pace: Pace,
+    steps: Vec<ChatMessage>,
 ) -> TextRequest {
     let mut own = Arc::unwrap_or_clone(request.messages);
     let notes = own.split_off(request.opening);
     let earlier = messages.len().saturating_sub(waiting);
     messages.splice(earlier..earlier, notes);
     messages.splice(..0, own);
+    messages.extend(steps);
     request.messages = messages.into();
     request.stable = if pace.active { request.opening + earlier } else { 0 };
     request.cache_instructions = pace.cache_instructions();

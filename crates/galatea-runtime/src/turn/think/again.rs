@@ -1,6 +1,9 @@
 //! The second question to a model whose answer held no words: without tools, and plainly for words.
 
-use galatea_core::model::text_actions::{ANSWER_JSON, CALL_TOOLS};
+use galatea_core::model::{
+    ToolChoice,
+    text_actions::{ANSWER_JSON, CALL_TOOLS},
+};
 
 use crate::turn::prompt::fit::{Draft, DraftSection, SectionPlace};
 
@@ -11,7 +14,12 @@ pub(crate) const CANNOT: &str = "Sorry, I can't do that here. Could you put it a
 
 /// Asks for words: the tools, and what the instructions say of them, are left out.
 pub(crate) fn in_words(draft: &mut Draft) {
-    draft.tools = Default::default();
+    if draft.steps.is_empty() {
+        draft.tools = Default::default();
+    } else {
+        // Some services refuse results of tools that they are not offered.
+        draft.tool_choice = ToolChoice::None;
+    }
     for section in &mut draft.sections {
         if let Some(at) = section.text.find(ANSWER_JSON) {
             section.text.truncate(at);

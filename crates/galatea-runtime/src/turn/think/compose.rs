@@ -10,7 +10,7 @@ use galatea_core::{
 use std::{panic::AssertUnwindSafe, time::Duration};
 
 use crate::{
-    registry::Extension,
+    plugins::unit::Extension,
     turn::{act, engine::Engine},
 };
 
@@ -39,12 +39,10 @@ pub(crate) async fn catalog(engine: &Engine, turn: &Turn<'_>) -> Catalog {
     if engine.thinking.is_scripted() {
         return catalog;
     }
-    let allowed = engine
-        .thinking
-        .registry
-        .actions
-        .iter()
-        .filter(|(_, action)| act::may_be_offered(turn, engine, &**action));
+    let grants = act::grants(engine).await;
+    let allowed = engine.thinking.registry.actions.iter().filter(|(docs, action)| {
+        act::may_be_offered(turn, engine, grants.as_ref(), &docs.name, action)
+    });
     let offered = join_all(allowed.map(async |(docs, action)| {
         let turn = action.turn(turn);
         let work = AssertUnwindSafe(action.validate(&turn)).catch_unwind();

@@ -1,15 +1,20 @@
 //! Lets a person answer the question whether an action is to be done. No model is asked.
 
 use galatea_core::{
-    Content, Decision, Result, StepOutcome, Timestamp, Turn, Verdict, rights::Ruling,
+    Content, Decision, Result, StepOutcome, Timestamp, Turn, Verdict,
+    rights::{Authorship, Ruling},
     store::RequestedChange,
 };
 
+use super::{files, report};
 use crate::{
     commands,
     ownership::LeaseGuard,
     turn::{
-        act::{self, only_reachable, pending::Pending},
+        act::{
+            self, only_reachable,
+            pending::{Pending, Said},
+        },
         commit::outcome::Outcome,
         engine::Engine,
     },
@@ -31,14 +36,15 @@ pub(crate) async fn confirm(
         Pending::find(engine.store.as_ref(), engine.view.identity.id(), turn.room.id, &answer.code)
             .await?
     else {
-        if let Some(done) = commands::link::answer(
-            &*engine.store,
-            &engine.directory,
-            turn,
-            &answer.code,
-            answer.yes,
-        )
-        .await?
+        if matches!(answer.said, Said::Once | Said::No)
+            && let Some(done) = commands::link::answer(
+                &*engine.store,
+                &engine.directory,
+                turn,
+                &answer.code,
+                matches!(answer.said, Said::Once),
+            )
+            .await?
         {
             verdict.step("confirmation", StepOutcome::Note, "it answers whether to link people");
             return Ok(done.into());
@@ -65,11 +71,16 @@ pub(crate) async fn confirm(
             vec![drop],
         ));
     }
-    if !answer.yes {
+    if answer.said == Said::No {
         verdict.step("confirmation", StepOutcome::Note, "it was dropped");
         return Ok(outcome("Dropped: I did nothing.", vec![drop]));
     }
     let until = now.plus(engine.limits.turn);
+    for consent in pending.consents(turn, answer.said) {
+        engine.store.save_grant(&consent).await?;
+        engine.state.grants.forget();
+        verdict.step("rights", StepOutcome::Note, format!("from now on {consent}"));
+    }
     let mut done = carry_out(engine, turn, pending, until, lease, verdict).await;
     done.effects.push(drop);
     Ok(done)
@@ -86,7 +97,8 @@ async fn carry_out(
     let acted =
         act::process_confirmed(turn, engine, pending.requests, &act::ActionBounds { until, lease })
             .await;
-    let mut outcome = Outcome { remember: true, ..Outcome::default() };
+    let others_words = act::authorship(&acted.results) == Authorship::Others;
+    let mut outcome = Outcome { remember: true, others_words, ..Outcome::default() };
     note_rulings(&acted.rulings, verdict);
     note_errors(&acted.errors, verdict);
     let mut lines = Vec::new();
@@ -98,9 +110,9 @@ async fn carry_out(
             format!("{}: {}", result.action, result.text),
         );
         lines.push(if result.success {
-            format!("Done: {}", result.text)
+            format!("Done: {}", report::short(&result.text))
         } else {
-            format!("Not done: {}", result.text)
+            format!("Not done: {}", report::short(&result.text))
         });
         outcome.replies.append(&mut result.drafts.clone());
         outcome.elsewhere.extend(result.elsewhere.iter().cloned());
@@ -108,6 +120,9 @@ async fn carry_out(
         outcome.results.push(result);
     }
     outcome.replies.push(Content::text(lines.join("\n")));
+    let results = std::mem::take(&mut outcome.results);
+    files::add_files(turn, &results, &mut outcome, verdict);
+    outcome.results = results;
     outcome
 }
 

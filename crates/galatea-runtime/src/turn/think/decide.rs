@@ -2,7 +2,7 @@
 //! again; a model's failure is returned.
 
 use galatea_core::{
-    Error, ErrorKind, Event, ModelInfo, Result, StepOutcome, TextModel, Timestamp, Turn, Verdict,
+    Error, ErrorKind, ModelInfo, Result, StepOutcome, TextModel, Timestamp, Turn, Verdict,
     kill_point,
     model::{Finish, TextAnswer, TextRequest, Tier, WITHHELD_CODE},
 };
@@ -18,6 +18,7 @@ use crate::{
             talk,
         },
         state::window::Windows,
+        steps::{Said, Steps},
     },
 };
 
@@ -44,25 +45,31 @@ pub(crate) struct Bounds {
     pub(crate) length: Option<u32>,
 }
 
-/// Asks for a plan within bounds. `results` are what actions of this turn have done so far.
+/// A plan, and the answer that it was read from.
+pub(crate) struct Decided {
+    pub(crate) parsed: Parsed,
+    pub(crate) said: Said,
+}
+
+/// Asks for a plan within bounds. `steps` are what tools of this turn have done so far.
 pub(crate) async fn decide(
     turn: &Turn<'_>,
     windows: &Windows,
-    results: &[String],
+    steps: &Steps,
     providers: Providers,
     bounds: Bounds,
     verdict: &mut Verdict,
-) -> Result<Parsed> {
+) -> Result<Decided> {
     let model = turn.models.text(Tier::TextLarge);
     let prompt = Prompt::of(turn, model.info());
-    if !results.is_empty() && !prompt.tells_results() {
+    if !steps.is_empty() && !prompt.tells_results() {
         return Err(Error::new(ErrorKind::Unsupported, "a script reads no results of actions"));
     }
     let talk = talk::of(turn);
     let mut last: Option<Parsed> = None;
     for ask in 0..ASKS {
         let draft = || {
-            let mut draft = prompt.draft(turn, model.info(), results);
+            let mut draft = prompt.draft(turn, model.info(), steps);
             if ask > 0 {
                 again::in_words(&mut draft);
             }
@@ -73,14 +80,16 @@ pub(crate) async fn decide(
             return Err(withheld());
         }
         let mut parsed = read(&answer, &prompt, turn, &talk);
-        let says = results.is_empty() || !parsed.plan.text.is_empty();
+        let acts = !steps.is_last() && parsed.plan.acts();
+        let says = steps.is_empty() || acts || !parsed.plan.text.is_empty();
         if parsed.usable
             && (providers == Providers::MayBeAsked || parsed.plan.does_something())
             && (says || !parsed.calls_in_text())
         {
             cut_short(&answer, &mut parsed);
             note_finish(&answer, verdict);
-            return Ok(parsed);
+            let TextAnswer { text, tool_calls: calls, opaque, .. } = answer;
+            return Ok(Decided { parsed, said: Said { text, calls, opaque } });
         }
         if answer.finish == Finish::Deadline {
             return Err(too_late());
@@ -89,18 +98,18 @@ pub(crate) async fn decide(
         let is_call = parsed.calls_in_text();
         last = Some(parsed);
         // A report of results has words of ours in its place.
-        if !results.is_empty() && (ask > 0 || !is_call) {
+        if !steps.is_empty() && (ask > 0 || !is_call) {
             break;
         }
     }
     let last = last.unwrap_or_default();
-    if results.is_empty() && (last.calls_in_text() || !last.unknown.is_empty()) {
+    if steps.is_empty() && (last.calls_in_text() || !last.unknown.is_empty()) {
         verdict.step(
             "model",
             StepOutcome::Note,
             "it called only tools that it was not offered; a sentence of the program stands for its answer",
         );
-        return Ok(Parsed::words(again::CANNOT));
+        return Ok(Decided { parsed: Parsed::words(again::CANNOT), said: Said::default() });
     }
     Err(Error::new(ErrorKind::Unexpected, "the model gave no usable answer")
         .with_code("GAL-MODEL-UNUSABLE")
@@ -291,14 +300,8 @@ async fn use_model(
     let info = model.info();
     let (provider, name) =
         answer.by.as_ref().map_or((&info.provider, &info.model), |by| (&by.provider, &by.model));
-    turn.events.publish(Event::ModelUsed {
-        agent: turn.agent.identity.id(),
-        turn: Some(turn.id),
-        provider: provider.clone(),
-        model: name.clone(),
-        usage: answer.usage,
-        millis: u64::try_from(turn.clock.now().since(started).as_millis()).unwrap_or(u64::MAX),
-    });
+    let took = turn.clock.now().since(started);
+    turn.events.model_used(turn.id, provider, name, answer.usage, took);
     Ok(answer)
 }
 

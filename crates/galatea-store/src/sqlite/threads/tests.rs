@@ -33,7 +33,7 @@ async fn work_beside_other_work_has_another_thread_up_to_the_most() {
     let held = Arc::new(Mutex::new(held));
     let hold = |held: &Arc<Mutex<mpsc::Receiver<()>>>| {
         let held = Arc::clone(held);
-        threads.run(move |_| held.lock().unwrap().recv().is_ok())
+        threads.run(move |_| held.lock().recv().is_ok())
     };
     let all = async { tokio::join!(hold(&held), hold(&held), hold(&held)) };
     let let_go = async {

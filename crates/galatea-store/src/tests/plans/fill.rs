@@ -20,6 +20,7 @@ const SMALL: &[&str] = &[
     "members",
     "shared_limits",
     "terms_progress",
+    "users",
     "_sqlx_migrations",
 ];
 

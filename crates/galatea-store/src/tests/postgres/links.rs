@@ -27,6 +27,7 @@ async fn question(store: &Store, scene: Scene) -> TaskId {
         tags: Vec::new(),
         metadata: serde_json::Map::new(),
         due: Timestamp(9),
+        run: None,
     };
     store.save_task(&task).await.unwrap();
     task.id

@@ -9,10 +9,11 @@ use crate::models::{
     shape::{Shape, pieces},
 };
 
-const OPTIONAL: [&str; 16] = [
+const OPTIONAL: [&str; 17] = [
     "instructions",
     "tools",
     "tool_choice",
+    "include",
     "parallel_tool_calls",
     "max_output_tokens",
     "temperature",
@@ -83,6 +84,29 @@ pub(super) fn inspect(body: &Value, shape: &mut Shape<'_>) -> Route {
 
 fn message(i: usize, item: &Value, shape: &mut Shape<'_>) {
     let at = format_args!("input[{i}]");
+    match item["type"].as_str() {
+        Some("function_call") => {
+            let optional = ["id", "status"];
+            shape.object(at, item, &["type", "call_id", "name", "arguments"], &optional);
+            return;
+        }
+        Some("function_call_output") => {
+            shape.object(at, item, &["type", "call_id", "output"], &[]);
+            return;
+        }
+        Some("reasoning") => {
+            shape.object(
+                at,
+                item,
+                &["type", "summary"],
+                &["id", "encrypted_content", "content", "status"],
+            );
+            return;
+        }
+        // An item of an earlier answer, as it was.
+        Some("message") if item["role"] == "assistant" => return,
+        _ => {}
+    }
     shape.object(at, item, &["role", "content"], &["type"]);
     let role = item["role"].as_str().unwrap_or_default();
     shape.require(

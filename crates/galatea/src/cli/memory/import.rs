@@ -144,6 +144,7 @@ impl Import {
                     "deleted": (!self.dry_run).then_some(count.deleted),
                     "documents": count.documents, "unattributed": count.unattributed,
                     "links": { "read": count.links, "new": count.new_links },
+                    "tasks": { "read": count.tasks, "new": count.new_tasks },
                     "stored": !self.dry_run, "skipped": skipped, "leftOut": count.left_out,
                 }),
             );
@@ -216,9 +217,13 @@ fn summary(count: &Count, links: bool) -> String {
         all if links => format!("; {} of {all} links of accounts are new", count.new_links),
         all => format!("; {all} links of accounts left out: --links restores them"),
     };
+    let tasks = match count.new_tasks {
+        0 => String::new(),
+        new => format!("; {new} tasks are new, and run once `galatea task run` starts them"),
+    };
     let left_out = left_out(count);
     format!(
-        "{} imported, {known} were there already{deleted}{differing}{links}{left_out}",
+        "{} imported, {known} were there already{deleted}{differing}{links}{tasks}{left_out}",
         count.new
     )
 }

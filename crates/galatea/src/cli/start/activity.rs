@@ -3,13 +3,12 @@
 
 mod turns;
 
-use galatea_core::{Account, AgentId, Event, Health, RoomId, Source, Store, model::Usage};
+use galatea_core::{
+    Account, AgentId, Event, Health, RoomId, Source, Store, event::EventReceiver, model::Usage,
+};
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::{
-    sync::{
-        broadcast::{Receiver, error::RecvError},
-        oneshot,
-    },
+    sync::{broadcast::error::RecvError, oneshot},
     task::JoinHandle,
     time::{sleep, timeout},
 };
@@ -37,7 +36,7 @@ impl Watch {
     /// Starts to log events. Each room is looked up once, outside of turns. Errors are shown to people
     /// as reports on `people`. If `people` is `None`, programs read the log, and errors are log lines.
     pub(crate) fn start(
-        events: Receiver<Event>,
+        events: EventReceiver,
         store: Arc<dyn Store>,
         models: Vec<(AgentId, ModelHealth)>,
         people: Option<Output>,
@@ -57,7 +56,7 @@ impl Watch {
 
 /// Logs events until the bus closes, or until `ended` completes and nothing waits.
 async fn watch(
-    mut events: Receiver<Event>,
+    mut events: EventReceiver,
     store: Arc<dyn Store>,
     models: Vec<(AgentId, ModelHealth)>,
     people: Option<Output>,

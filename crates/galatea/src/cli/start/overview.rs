@@ -29,6 +29,7 @@ pub(crate) fn banner(
     let mut rows = vec![
         Row::fact("Storage", format!("{database} ({kind}{made})")),
         Row::fact("Health", format!("http://{health}/readyz")),
+        Row::fact("API", format!("http://{health}/docs   galatea login")),
     ];
     let several = booted.agents.len() > 1;
     for agent in &booted.agents {

@@ -45,6 +45,7 @@ async fn a_question_names_all_accounts_and_holds_for_just_these() {
     let first = code(&stage, &private(0)).await;
     let said = stage.answer(&bob, &format!("/link {first}")).await;
     assert!(both(&said), "{said}");
+    assert!(said.contains("userabroad-bob") && !said.contains(" you?"), "{said}");
     stage.answer(&bob, "/link yes").await;
     let asked = stage.house.platform.texts("5001").pop().unwrap();
     assert!(asked.contains("linked accounts: userabroad-anna"), "{asked}");

@@ -1,0 +1,42 @@
+//! What every handler has.
+
+use galatea_core::redact::Redactor;
+use galatea_host::{
+    ops::{Ops, live::Live},
+    readiness::Probe,
+};
+use std::sync::Arc;
+
+use crate::attempts::Attempts;
+
+/// The state of the server.
+pub struct App {
+    pub(crate) ops: Ops,
+    pub(crate) live: Arc<Live>,
+    pub(crate) probe: Probe,
+    pub(crate) redactor: Redactor,
+    pub(crate) version: Version,
+    pub(crate) attempts: Attempts,
+}
+
+/// Version of the program, for `/version`.
+#[derive(Debug, Clone, Copy)]
+pub struct Version {
+    /// Such as `0.1.0`.
+    pub version: &'static str,
+    /// The commit that it was built from.
+    pub commit: &'static str,
+}
+
+impl App {
+    /// `redactor` masks secrets in what the health routes answer.
+    pub fn new(
+        ops: Ops,
+        live: Arc<Live>,
+        probe: Probe,
+        redactor: Redactor,
+        version: Version,
+    ) -> Arc<Self> {
+        Arc::new(Self { ops, live, probe, redactor, version, attempts: Attempts::default() })
+    }
+}

@@ -1,0 +1,19 @@
+//! The control plane: one port with the API (`/api/v1`), its description (`/openapi.json`, `/docs`),
+//! live events, sign-in and health. It decides who asks and how an answer looks; everything else is
+//! [`galatea_host::ops`].
+
+mod app;
+mod attempts;
+mod auth;
+#[cfg(test)]
+mod docs;
+mod error;
+mod extract;
+mod guard;
+mod idempotency;
+mod routes;
+mod session_cookie;
+mod view;
+
+pub use app::{App, Version};
+pub use routes::{openapi, router};

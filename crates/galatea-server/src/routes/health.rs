@@ -1,0 +1,38 @@
+//! Health, for supervisors and `galatea status`: open to every program of this machine, and without
+//! anything about people.
+
+use axum::{
+    Json, Router,
+    extract::State,
+    http::{StatusCode, header},
+    response::{IntoResponse as _, Response},
+    routing::get,
+};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+use crate::app::App;
+
+pub(super) fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/healthz", get(async || Json(json!({ "status": "alive" }))))
+        .route("/readyz", get(ready))
+        .route("/version", get(version))
+}
+
+async fn version(State(app): State<Arc<App>>) -> Json<Value> {
+    let version = app.version;
+    Json(json!({ "name": "galatea", "version": version.version, "commit": version.commit }))
+}
+
+async fn ready(State(app): State<Arc<App>>) -> Response {
+    let readiness = (app.probe)().await;
+    let status = if readiness.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    match serde_json::to_string(&readiness) {
+        Ok(text) => {
+            let headers = [(header::CONTENT_TYPE, "application/json")];
+            (status, headers, app.redactor.clean(&text).into_owned()).into_response()
+        }
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}

@@ -1,0 +1,66 @@
+//! The control plane of a process that runs agents.
+
+use galatea_core::{
+    Clock, Result, SecretString, SystemClock, redact::Redactor, store::ProcessRole,
+};
+use galatea_host::{
+    agents::boot::Booted,
+    ops::{Operator, Ops, live::Live},
+    readiness::Probe,
+};
+use galatea_http::listen::{Limits, serve};
+use galatea_server::{App, Version, router};
+use std::{io, sync::Arc, time::Duration};
+use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
+
+use super::version;
+
+/// Longest wait for streams to end. The listener closes them after its own, shorter time.
+const END: Duration = Duration::from_secs(5);
+
+/// The running server.
+pub(crate) struct Server {
+    ops: Ops,
+    stop: oneshot::Sender<()>,
+    task: JoinHandle<io::Result<()>>,
+}
+
+impl Server {
+    /// Begins to serve. `redactor` masks secrets in what the health routes answer.
+    pub(crate) fn start(
+        listener: TcpListener,
+        booted: &Booted,
+        probe: Probe,
+        redactor: Redactor,
+        role: ProcessRole,
+    ) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let orchestrator = Arc::clone(&booted.orchestrator);
+        let ops = Ops::new(Arc::clone(&booted.store), Arc::clone(&clock), Some(orchestrator));
+        // Role `api` repeats the events of the others on its own bus.
+        let keeps = role != ProcessRole::Api;
+        let live = Live::start(&booted.store, &clock, booted.orchestrator.events(), keeps);
+        let version = Version { version: env!("CARGO_PKG_VERSION"), commit: version::commit() };
+        let app = App::new(ops.clone(), live, probe, redactor, version);
+        let (stop, stopped) = oneshot::channel();
+        let stopped = async {
+            let _ = stopped.await;
+        };
+        let task = tokio::spawn(serve(listener, router(app), Limits::SERVER, stopped));
+        Self { ops, stop, task }
+    }
+
+    /// A secret that signs an owner in once.
+    ///
+    /// # Errors
+    /// Failures of the store.
+    pub(crate) async fn login_link(&self) -> Result<SecretString> {
+        Ok(self.ops.login_link(&Operator::command_line()).await?.secret)
+    }
+
+    /// Ends streams with a last word, and closes the port.
+    pub(crate) async fn end(self) {
+        let _ = self.stop.send(());
+        let _ = tokio::time::timeout(END, self.task).await;
+    }
+}
