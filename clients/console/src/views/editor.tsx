@@ -27,6 +27,7 @@ export default function Editor() {
   const query = useOne<Character>(`characters/${id}`);
   return (
     <div className="page">
+      {!query.data && <PageHead title={t('Agents')} />}
       <StateView query={query}>
         {query.data && <Form key={`${id}-${query.data.version}`} id={id} character={query.data} />}
       </StateView>
