@@ -30,6 +30,8 @@ export type Request = { method: string; path: string; params: Params; body: unkn
 
 const text = (value: unknown): string =>
   typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value);
+/** A number that the server may not keep. */
+const known = (value: unknown): number | null => (typeof value === 'number' ? value : null);
 const number = (value: unknown): number => (typeof value === 'number' ? value : 0);
 
 const TURN_STATES: Record<string, Turn['verdict']> = {
@@ -226,9 +228,9 @@ async function agents(answer: unknown, get: Get): Promise<Paged<Agent>> {
     model: text(row.model),
     offline: row.offline === true,
     platforms: [...new Set(connectors.items.filter((c) => c.agent === row.id).map((c) => c.source))],
-    turnsToday: number(row.turnsToday),
-    costToday: number(row.costToday),
-    version: number(row.version),
+    turnsToday: known(row.turnsToday),
+    costToday: known(row.costToday),
+    version: known(row.version),
     greetings: [],
     fault: row.failure ? { code: 'GAL-AGENT', title: text(row.failure) } : undefined,
   }));
@@ -243,8 +245,8 @@ async function person(row: Row): Promise<Person> {
     identities: [],
     roles: [],
     lastSeen: number(row.lastSeen),
-    messages: number(row.messages),
-    facts: number(row.facts),
+    messages: known(row.messages),
+    facts: known(row.facts),
     blocked: row.blocked === true,
   };
 }
@@ -257,8 +259,8 @@ async function room(row: Row, get: Get): Promise<Room> {
     platform: text(row.source),
     kind: row.kind === 'dm' ? 'dm' : 'group',
     agent: await agentName(get, text(row.agent)),
-    people: number(row.people),
-    messages: number(row.messages),
+    people: known(row.people),
+    messages: known(row.messages),
     lastAt: number(row.lastAt),
     muted: row.muted === true,
   };
@@ -302,7 +304,7 @@ function user(row: Row, me: string): User {
     role: row.role as User['role'],
     agents: 'all',
     lastSeen: null,
-    state: row.disabled === true ? 'invited' : 'active',
+    state: row.disabled === true ? 'off' : 'active',
     you: row.name === me,
     removable: row.name !== me,
   };

@@ -106,6 +106,7 @@ export function Freshness({ paused = 0, onResume }: { paused?: number; onResume?
 /** A time: relative under an hour, both zones in the title. */
 export function Time({ at, plain = false }: { at: number; plain?: boolean }) {
   const now = useNow(15_000);
+  if (!at) return <span className="num">–</span>;
   return (
     <time dateTime={new Date(at).toISOString()} title={both(at)} className="num">
       {plain ? clock(at) : ago(at, now)}

@@ -288,10 +288,13 @@ function PersonPane({ person, onClose }: { person: Person; onClose: () => void }
             onClick={() =>
               confirm({
                 title: t('Forget everything about {name}?', { name: person.name }),
-                text: t(
-                  '{messages, plural, one {# message} other {# messages}} and {facts, plural, one {# fact} other {# facts}} are deleted on all platforms. This cannot be undone.',
-                  { messages: person.messages, facts: person.facts },
-                ),
+                text:
+                  person.messages === null
+                    ? t('Messages and facts are deleted on all platforms. This cannot be undone.')
+                    : t(
+                        '{messages, plural, one {# message} other {# messages}} and {facts, plural, one {# fact} other {# facts}} are deleted on all platforms. This cannot be undone.',
+                        { messages: person.messages ?? 0, facts: person.facts ?? 0 },
+                      ),
                 action: t('Forget everything'),
                 onConfirm: () =>
                   forget.mutate(undefined, {
@@ -358,9 +361,9 @@ function Rooms() {
                     )}
                   </span>
                   <span className="num end">
-                    {t('{n, plural, one {# person} other {# people}}', { n: room.people })}
+                    {room.people !== null && t('{n, plural, one {# person} other {# people}}', { n: room.people })}
                   </span>
-                  <span className="num end">{t('{n} msg', { n: count(room.messages) })}</span>
+                  <span className="num end">{room.messages !== null && t('{n} msg', { n: count(room.messages) })}</span>
                   <span className="end">
                     <Time at={room.lastAt} />
                   </span>
