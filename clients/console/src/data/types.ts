@@ -217,7 +217,7 @@ export type Document = {
 };
 export type Passage = { document: string; name: string; place: string; score: number; text: string };
 
-export type SendState = 'gave-up' | 'waiting' | 'sending' | 'sent' | 'unsure';
+export type SendState = 'gave-up' | 'waiting' | 'sending' | 'sent' | 'unsure' | 'expired';
 export type Attempt = { at: number; status: string; note?: string };
 export type Delivery = {
   id: string;

@@ -24,6 +24,7 @@ const STATES: Record<string, [mark: string, tone: Tone, text: string]> = {
   pending: ['◷', 'warn', msg('waiting')],
   sending: ['▸', 'info', msg('sending')],
   sent: ['✓', 'ok', msg('sent')],
+  expired: ['○', 'muted', msg('expired')],
   unsure: ['◐', 'warn', msg('unsure')],
   ready: ['✓', 'ok', msg('ready')],
   queued: ['◷', 'muted', msg('queued')],

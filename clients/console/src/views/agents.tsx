@@ -25,7 +25,7 @@ export default function Agents() {
   const [adding, setAdding] = useState(false);
   const { toast, fail } = useOverlay();
   const turn = useAction(
-    ({ id, on }: { id: string; on: boolean }) => call('POST', `agents/${id}/${on ? 'resume' : 'pause'}`),
+    ({ id, on }: { id: string; on: boolean }) => call('POST', `agents/${id}/${on ? 'start' : 'stop'}`),
     ['agents'],
   );
   const items = query.data?.items ?? [];

@@ -206,7 +206,7 @@ function FactPane({ fact, onClose }: { fact: Fact; onClose: () => void }) {
 function People() {
   const [filters, setFilters] = useFilters();
   const words = filters.q ?? '';
-  const query = useList<Person>('entities', { q: words });
+  const query = useList<Person>('people', { q: words });
   const selected = query.items.find((person) => person.id === filters.id);
   return (
     <>
@@ -256,7 +256,7 @@ function People() {
 
 function PersonPane({ person, onClose }: { person: Person; onClose: () => void }) {
   const { toast, fail, confirm } = useOverlay();
-  const forget = useAction(() => call('DELETE', `entities/${person.id}`), ['entities', 'memories', 'rooms']);
+  const forget = useAction(() => call('DELETE', `people/${person.id}`), ['people', 'memories', 'rooms']);
   return (
     <DetailPane title={person.name} onClose={onClose}>
       <KeyValue
@@ -280,7 +280,7 @@ function PersonPane({ person, onClose }: { person: Person; onClose: () => void }
       />
       <RoleGate needs="operator">
         <div className="buttons">
-          <a className="button" href={`/api/v1/entities/${person.id}/export`} download={`${person.id}.json`}>
+          <a className="button" href={`/api/v1/people/${person.id}/export`} download={`${person.id}.json`}>
             {t('Export person')}
           </a>
           <Button
