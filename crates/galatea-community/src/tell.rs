@@ -1,11 +1,9 @@
-//! What these plugins share: lines of a conversation for a model, and a task that says something at once.
+//! What these plugins share: lines of a conversation, and a model's text about them.
 
 use galatea_core::{
-    Memory, Models, Result, RoomId, Task, Timestamp, Turn,
+    Memory, Models, Result, Timestamp,
     model::{TextRequest, Tier},
-    schedule::Schedule,
     speakers,
-    store::TaskRun,
     visible::{one_line, visible},
 };
 use std::time::Duration;
@@ -47,13 +45,4 @@ pub(crate) async fn summed_up(
     let answer = models.text(Tier::TextSmall).generate(&request, &|_| {}).await?;
     let text = visible(answer.text.trim()).into_owned();
     Ok(Some(text).filter(|text| !text.is_empty() && text != "{}"))
-}
-
-/// A task of no person that runs at once in a Room.
-pub(crate) fn at_once(turn: &Turn<'_>, name: &str, text: &str, room: RoomId) -> Task {
-    let run = TaskRun { turn: Some(turn.id), ..TaskRun::by(Schedule::Once) };
-    let mut task = Task::new(turn.agent.identity.id(), name, text, turn.now()).runs(run);
-    task.room_id = Some(room);
-    task.world_id = Some(turn.room.world_id);
-    task
 }

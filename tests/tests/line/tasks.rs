@@ -397,13 +397,12 @@ async fn a_decision_is_opened_and_taken() {
     let said = stage.until_shown("7", 1).await;
     assert_eq!(said, ["Where to meet?\n\n- Park\n- Cafe"]);
     stage.house.quiet().await;
-    let waiting = ["AWAITING_CHOICE".to_owned()];
-    let open = stage.house.store.tasks(stage.house.agent, &waiting).await.unwrap();
-    assert_eq!(open.len(), 1);
+    let tags = ["AWAITING_CHOICE".to_owned()];
+    let open = async || stage.house.store.tasks(stage.house.agent, &tags).await.unwrap();
+    assert_eq!(open().await.len(), 1);
     stage.house.say(&spot, "go 1").await;
     stage.house.quiet().await;
-    let open = stage.house.store.tasks(stage.house.agent, &waiting).await.unwrap();
-    assert!(open.is_empty());
+    assert!(open().await.is_empty());
 }
 
 /// A worker that fails as often as it is told.
