@@ -11,7 +11,12 @@ use std::{
     time::Instant,
 };
 
-use super::{Agent, AgentLimits, AgentSource, Galatea, Slot};
+use super::{
+    agent::Agent,
+    limits::AgentLimits,
+    running::{Galatea, Slot},
+    source::AgentSource,
+};
 use crate::{
     agents::factory::{PersonaFactory, forget},
     platforms::Direct,

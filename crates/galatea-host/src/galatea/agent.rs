@@ -4,7 +4,12 @@ use galatea_core::{AgentId, Error, ErrorKind, Result};
 use galatea_runtime::{AgentInfo, AgentState};
 use std::{fmt, sync::Arc, time::Duration};
 
-use super::{AgentSource, Answering, Callbacks, DRAIN, Galatea, Slot};
+use super::{
+    answering::Answering,
+    callbacks::Callbacks,
+    running::{DRAIN, Galatea, Slot},
+    source::AgentSource,
+};
 use crate::{
     agents::factory::{change_to, needs_restart},
     platforms::{Answer, Message, Person},
@@ -68,7 +73,7 @@ impl Agent {
 
     /// As [`Self::ask_stream`], for a message of any room.
     pub fn stream(&self, message: Message) -> Answering {
-        Answering::begin(self.clone(), message)
+        Answering::begin(self.galatea.clone(), self.id, message)
     }
 
     /// elizaOS `handleMessage`: stores a message, and returns the answer.

@@ -1,14 +1,14 @@
 //! An answer as it comes.
 
 use futures::Stream;
-use galatea_core::Result;
+use galatea_core::{AgentId, Result};
 use std::{
     pin::Pin,
     task::{Context, Poll},
 };
 use tokio::sync::mpsc;
 
-use super::Agent;
+use super::running::Galatea;
 use crate::platforms::{Message, Piece};
 
 /// An answer as it comes, piece by piece. Dropping it does not end the turn: the answer is stored all
@@ -17,12 +17,12 @@ use crate::platforms::{Message, Piece};
 pub struct Answering(mpsc::UnboundedReceiver<Result<Piece>>);
 
 impl Answering {
-    pub(super) fn begin(agent: Agent, message: Message) -> Self {
+    pub(super) fn begin(galatea: Galatea, agent: AgentId, message: Message) -> Self {
         // The number of pieces of one answer is bounded by the turn.
         let (to, from) = mpsc::unbounded_channel();
         tokio::spawn(async move {
-            let asked = agent.galatea.asked();
-            let slot = match agent.slot() {
+            let asked = galatea.asked();
+            let slot = match galatea.slot(agent) {
                 Ok(slot) => slot,
                 Err(error) => {
                     let _ = to.send(Err(error));

@@ -1,7 +1,7 @@
 //! Builds a [`Galatea`](super::Galatea).
 
 use galatea_core::{
-    Error, Plugin, Result, Settings,
+    Plugin, Result,
     redact::Redactor,
     settings::{Layer, Origin, Setting},
     store::ProcessRole,
@@ -9,18 +9,23 @@ use galatea_core::{
 use parking_lot::Mutex;
 use std::{
     collections::BTreeMap,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use super::{AgentLimits, AgentSource, Galatea, Inner};
+use super::{
+    limits::AgentLimits,
+    running::{Galatea, Inner},
+    settings::{configuration, with_set},
+    source::AgentSource,
+};
 use crate::{
     agents::{
         Platforms,
         boot::{BootOptions, Place, open},
     },
-    config::{self, Configuration, DATABASE_URL, Sources},
+    config::{self, Configuration, DATABASE_URL},
     platforms::Person,
     storage::{data_dir::DataDir, lock::InstanceLock},
 };
@@ -52,8 +57,15 @@ enum Database {
     File(PathBuf),
 }
 
+impl Galatea {
+    /// Begins with the settings (`.env`, `galatea.toml`) of the working folder.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+}
+
 impl Builder {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         Self {
             folder: PathBuf::from("."),
             set: Layer::default(),
@@ -272,22 +284,4 @@ impl Builder {
         galatea.shutdown(Duration::ZERO).await;
         answer
     }
-}
-
-/// The settings of now: those that the program set, then those of the environment and the files.
-pub(super) fn configuration(
-    folder: &Path,
-    set: &Layer,
-    redactor: &Redactor,
-) -> Result<Configuration> {
-    let sources = Sources::new(folder.to_path_buf(), None, None);
-    let mut configuration = Configuration::load(&sources, redactor)
-        .map_err(|reports| Error::from(crate::report::Faults::Settings(reports)))?;
-    with_set(&mut configuration, set);
-    Ok(configuration)
-}
-
-fn with_set(configuration: &mut Configuration, set: &Layer) {
-    let layers = std::iter::once(set).chain(configuration.settings.layers()).cloned().collect();
-    configuration.settings = Settings::new(layers);
 }

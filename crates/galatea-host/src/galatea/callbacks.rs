@@ -2,7 +2,7 @@
 
 use galatea_core::Error;
 
-use super::Answering;
+use super::answering::Answering;
 use crate::platforms::{Answer, Piece};
 
 /// Callbacks of a message. Each is optional; they are called one after another.

@@ -7,7 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Agent, Galatea};
+use super::{
+    agent::Agent,
+    running::{Galatea, Slot},
+};
 
 /// Longest time that a probe of an agent takes.
 const PROBE: Duration = Duration::from_secs(5);
@@ -128,7 +131,7 @@ impl Agent {
         })
     }
 
-    fn trouble(&self, slot: &super::Slot) -> Option<String> {
+    fn trouble(&self, slot: &Slot) -> Option<String> {
         let failing = self.galatea.orchestrator().failing(self.id());
         let failing = failing.map(|failing| failing.reason);
         let model = || Some(slot.factory.summary()?.health.trouble()?.message);

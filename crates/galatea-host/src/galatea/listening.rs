@@ -3,7 +3,7 @@
 use galatea_core::Event;
 use tokio::{sync::broadcast::error::RecvError, task::AbortHandle};
 
-use super::Galatea;
+use super::running::Galatea;
 
 /// A listener that was added with [`Galatea::on`]. Dropping it changes nothing.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 //! A Room without a platform, in which agents meet each other and people.
 
-use galatea_core::{AgentId, Result};
+use galatea_core::Result;
 use std::sync::Arc;
 
-use super::{Agent, Galatea};
+use super::{agent::Agent, running::Galatea};
 use crate::platforms::{MeetingRoom, Person};
 
 /// A Room without a platform. What one member says, person or agent, all others hear; each decides
@@ -18,10 +18,6 @@ impl Galatea {
         let mut meetings = self.0.meetings.lock();
         let room = meetings.entry(name.to_owned()).or_insert_with(|| MeetingRoom::new(name));
         Meeting(Arc::clone(room))
-    }
-
-    pub(super) fn meetings_without(&self, agent: AgentId) {
-        self.0.meetings.lock().values().for_each(|meeting| meeting.leave(agent));
     }
 }
 

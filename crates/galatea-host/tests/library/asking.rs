@@ -105,3 +105,29 @@ async fn an_answer_that_takes_too_long_is_a_timeout_and_the_turn_goes_on() {
     assert_eq!(answer.text, "You said hello");
     galatea.shutdown(SOON).await;
 }
+
+/// A turn that a stop cuts off waits in the store; the next process answers it.
+#[tokio::test]
+async fn queued_work_is_kept_over_a_shutdown() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = format!("sqlite:{}", folder.path().join("agents.db").display());
+    let message = Message::new("alice", "hello").with_id("1");
+    let model = Echo::gated();
+    let first = builder(folder.path(), &model).database(&database).build().await.unwrap();
+    let ada = first.add_agent(character("Ada")).await.unwrap();
+    let asking = tokio::spawn({
+        let (ada, message) = (ada.clone(), message.clone());
+        async move { ada.handle_message(message).await }
+    });
+    while model.busy.load(std::sync::atomic::Ordering::SeqCst) == 0 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    asking.abort();
+    first.shutdown(Duration::ZERO).await;
+
+    let model = Echo::free();
+    let second = builder(folder.path(), &model).database(&database).build().await.unwrap();
+    let ada = second.add_agent(character("Ada")).await.unwrap();
+    assert_eq!(ada.handle_message(message).await.unwrap().text, "You said hello");
+    second.shutdown(SOON).await;
+}

@@ -10,7 +10,10 @@ use galatea_core::{
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
-use super::{Answer, Direct, Message, PREFIX, Person, Piece, SOURCE};
+use super::{
+    message::{Answer, Message, Piece, SOURCE, person_id, room_id},
+    way::Direct,
+};
 
 /// Pause between two looks at a message whose events may have been missed.
 const LOOK: Duration = Duration::from_secs(1);
@@ -90,16 +93,6 @@ fn room_of(message: &Message) -> RemoteId {
         Some(room) => room_id(room),
         None => person_id(&message.person),
     }
-}
-
-/// Platform id of a Room that several people share.
-pub(super) fn room_id(name: &str) -> RemoteId {
-    RemoteId::new(format_args!("{PREFIX}-room/{name}"))
-}
-
-/// Platform id of a person, and of their private Room.
-pub(super) fn person_id(person: &Person) -> RemoteId {
-    RemoteId::new(format_args!("{PREFIX}/{}", person.id))
 }
 
 /// The message with its surroundings, and the id that it is stored under.

@@ -2,6 +2,7 @@
 //! counts as sent once the inbox of each other member that runs has it; a member that does not run
 //! gets what it missed when it starts again.
 
+use async_trait::async_trait;
 use galatea_core::{
     Addressed, AgentId, Batch, ChannelType, Clock, Connection, Content, EntityRef, Error,
     ErrorKind, Gateway, Incoming, IncomingEvent, IncomingMessage, RemoteId, Result, Retry, Role,
@@ -14,8 +15,8 @@ use std::{
 };
 
 use super::{
-    Direct, Person, SOURCE,
-    ask::{person_id, room_id},
+    message::{Person, SOURCE, person_id, room_id},
+    way::{Direct, Hall},
 };
 
 /// Messages of a meeting kept in memory, for members that do not run. Older ones are lost to these.
@@ -89,7 +90,8 @@ impl MeetingRoom {
             direct: Arc::clone(direct),
             next,
         });
-        direct.meets(&self.remote, Some(self));
+        let hall: Arc<dyn Hall> = Arc::clone(self) as _;
+        direct.meets(&self.remote, Some(&hall));
     }
 
     /// Removes an agent.
@@ -121,18 +123,6 @@ impl MeetingRoom {
         self.deliver().await
     }
 
-    /// A member says something to all others. Saying it again under the same id changes nothing.
-    pub(crate) async fn answer(&self, agent: AgentId, id: RemoteId, text: &str) -> Result<()> {
-        let who = {
-            let state = self.state.lock();
-            let name = state.members.get(&agent).map(|member| member.name.clone());
-            let remote = RemoteId::new(format_args!("{}/{agent}", SOURCE.as_str()));
-            EntityRef { is_bot: true, ..EntityRef::new(remote, name.clone(), name) }
-        };
-        self.keep(id, who, Some(agent), text);
-        self.deliver().await
-    }
-
     fn keep(&self, id: RemoteId, who: EntityRef, agent: Option<AgentId>, text: &str) {
         let mut state = self.state.lock();
         if state.said.iter().any(|said| said.id == id) {
@@ -145,36 +135,6 @@ impl MeetingRoom {
         while state.said.len() > KEPT {
             state.said.pop_front();
         }
-    }
-
-    /// Passes what was said to each member that runs.
-    ///
-    /// # Errors
-    /// The first failure of a member's inbox. The others have got it; a later call goes on.
-    pub(crate) async fn deliver(&self) -> Result<()> {
-        let _one_at_a_time = self.delivering.lock().await;
-        let members: Vec<AgentId> = self.state.lock().members.keys().copied().collect();
-        let mut outcome = Ok(());
-        for agent in members {
-            let (gateway, missed) = {
-                let state = self.state.lock();
-                let Some(member) = state.members.get(&agent) else { continue };
-                let Some(gateway) = member.direct.gateway() else { continue };
-                let missed: Vec<_> =
-                    state.said.iter().filter(|said| said.number >= member.next).cloned().collect();
-                (gateway, missed)
-            };
-            if let Err(error) = self.pass(&gateway, agent, missed).await {
-                outcome = outcome.and(Err(Error::new(
-                    ErrorKind::Unavailable,
-                    "a member of the room could not store a message",
-                )
-                .with_retry(Retry::Soon)
-                .with("agent", agent)
-                .with_source(error)));
-            }
-        }
-        outcome
     }
 
     async fn pass(&self, gateway: &Gateway, agent: AgentId, missed: Vec<Arc<Said>>) -> Result<()> {
@@ -220,5 +180,45 @@ impl MeetingRoom {
             }),
             at: said.at,
         }
+    }
+}
+
+#[async_trait]
+impl Hall for MeetingRoom {
+    async fn answer(&self, agent: AgentId, id: RemoteId, text: &str) -> Result<()> {
+        let who = {
+            let state = self.state.lock();
+            let name = state.members.get(&agent).map(|member| member.name.clone());
+            let remote = RemoteId::new(format_args!("{}/{agent}", SOURCE.as_str()));
+            EntityRef { is_bot: true, ..EntityRef::new(remote, name.clone(), name) }
+        };
+        self.keep(id, who, Some(agent), text);
+        self.deliver().await
+    }
+
+    async fn deliver(&self) -> Result<()> {
+        let _one_at_a_time = self.delivering.lock().await;
+        let members: Vec<AgentId> = self.state.lock().members.keys().copied().collect();
+        let mut outcome = Ok(());
+        for agent in members {
+            let (gateway, missed) = {
+                let state = self.state.lock();
+                let Some(member) = state.members.get(&agent) else { continue };
+                let Some(gateway) = member.direct.gateway() else { continue };
+                let missed: Vec<_> =
+                    state.said.iter().filter(|said| said.number >= member.next).cloned().collect();
+                (gateway, missed)
+            };
+            if let Err(error) = self.pass(&gateway, agent, missed).await {
+                outcome = outcome.and(Err(Error::new(
+                    ErrorKind::Unavailable,
+                    "a member of the room could not store a message",
+                )
+                .with_retry(Retry::Soon)
+                .with("agent", agent)
+                .with_source(error)));
+            }
+        }
+        outcome
     }
 }

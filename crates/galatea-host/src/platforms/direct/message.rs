@@ -1,7 +1,22 @@
 //! Messages from this program to an agent, and what comes back.
 
-use galatea_core::{MemoryId, TurnId};
+use galatea_core::{MemoryId, RemoteId, Source, TurnId};
 use std::fmt;
+
+/// The platform's name in addresses and settings (`DIRECT_DM_POLICY`, …).
+pub(super) const SOURCE: Source = Source::new("direct");
+/// Begins the ids of people and Rooms: ids are hashed without the platform's name.
+const PREFIX: &str = "direct";
+
+/// Platform id of a Room that several people share.
+pub(super) fn room_id(name: &str) -> RemoteId {
+    RemoteId::new(format_args!("{PREFIX}-room/{name}"))
+}
+
+/// Platform id of a person, and of their private Room.
+pub(super) fn person_id(person: &Person) -> RemoteId {
+    RemoteId::new(format_args!("{PREFIX}/{}", person.id))
+}
 
 /// A person who talks to an agent through this program. The program vouches for who they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
