@@ -293,7 +293,15 @@ pub trait CacheStore: Send + Sync {
         agents: &[AgentId],
         key: &str,
         now: Timestamp,
-    ) -> Result<Vec<(AgentId, Value)>>;
+    ) -> Result<Vec<(AgentId, Value)>> {
+        let mut found = Vec::new();
+        for agent in agents {
+            if let Some(value) = self.cached(*agent, key, now).await? {
+                found.push((*agent, value));
+            }
+        }
+        Ok(found)
+    }
     /// Stores a value until `expires`, or until it is forgotten. The key is unique per agent.
     /// Called by the runtime, and by plugins through [`PluginCache`].
     async fn cache(

@@ -149,7 +149,7 @@ fn shown(event: &Event, clock: &dyn Clock) -> Option<LiveEvent> {
 async fn keep(
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    mut events: broadcast::Receiver<Event>,
+    mut events: galatea_core::event::EventReceiver,
     kept: Arc<Notify>,
 ) {
     loop {

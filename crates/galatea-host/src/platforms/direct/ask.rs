@@ -5,10 +5,10 @@
 use galatea_core::{
     Addressed, Batch, ChannelType, Connection, Content, Decision, EntityRef, Error, ErrorKind,
     Event, EventBus, Gateway, Incoming, IncomingEvent, IncomingMessage, MemoryId, RemoteId, Result,
-    Role, RoomRef, Store, TurnId, WorldRef, store::InboxState,
+    Role, RoomRef, Store, TurnId, WorldRef, event::EventReceiver, store::InboxState,
 };
 use std::{collections::HashMap, sync::Arc, time::Duration};
-use tokio::sync::broadcast::{Receiver, error::RecvError};
+use tokio::sync::broadcast::error::RecvError;
 
 use super::{
     message::{Answer, Message, Piece, SOURCE, person_id, room_id},
@@ -135,7 +135,7 @@ fn question(gateway: &Gateway, message: &Message) -> Question {
 
 /// Follows the turn of a message until it is committed; returns the turn.
 async fn followed(
-    mut events: Receiver<Event>,
+    mut events: EventReceiver,
     store: &dyn Store,
     asked: MemoryId,
     room: galatea_core::RoomId,
