@@ -5,11 +5,10 @@
 //! is; what changes is off until then. Its process is confined and leaves nothing behind, its answers
 //! are bounded while they are read, and its failures are the model's to read.
 
-mod ask;
+mod actions;
 pub mod child;
 mod client;
 pub mod config;
-mod extra;
 pub mod login;
 mod outcome;
 pub mod places;
@@ -18,6 +17,7 @@ mod probe;
 pub mod serve;
 mod tools;
 
+pub use actions::menu::budget;
 pub use client::{
     Surroundings,
     listing::{Item, Listing},
@@ -29,6 +29,5 @@ pub use plugin::{AgentServers, plugin_name};
 pub use probe::{Probed, probe};
 pub use tools::{
     Tool,
-    menu::budget,
     pin::{Approval, Pinned},
 };

@@ -1,7 +1,7 @@
 //! Answers of tools: words with a bound, and files beside them.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use galatea_core::{Media, MediaKind, model::schema, visible::visible};
+use galatea_core::{ActionResult, Media, MediaKind, model::schema, visible::visible};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value;
 
@@ -29,6 +29,17 @@ impl Outcome {
     pub(crate) fn failed(text: impl Into<String>) -> Self {
         Self { success: false, text: text.into(), files: Vec::new() }
     }
+}
+
+/// An outcome as a result of an action: other people's words, and files for the answer.
+pub(crate) fn result(outcome: Outcome) -> ActionResult {
+    let mut result = if outcome.success {
+        ActionResult::ok(outcome.text)
+    } else {
+        ActionResult::failed(outcome.text)
+    };
+    result.files = outcome.files;
+    result
 }
 
 /// Reads an answer. `expected` is the schema that the tool promised for its structured part.

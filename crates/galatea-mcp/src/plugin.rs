@@ -4,10 +4,13 @@ use galatea_core::{Plugin, model::tokens::Family};
 use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
-    ask::{AnswerTool, Asks, ToolQuestion},
+    actions::{
+        action::ToolAction,
+        ask::{AnswerTool, Asks, ToolQuestion},
+        extra::{CallTool, FOUND, FindTools, Kind, ReadAction, Resources, resources_name},
+        menu::Menu,
+    },
     client::server::Server,
-    extra::{CallTool, FOUND, FindTools, Kind, ReadAction, Resources, resources_name},
-    tools::{action::ToolAction, menu::Menu},
 };
 
 /// The servers of an agent, as plugins.

@@ -8,7 +8,7 @@ use crate::{
     config::ServerConfig,
     places::Places,
     tools::{
-        menu,
+        cost,
         pin::{self, Pinned},
     },
 };
@@ -41,7 +41,7 @@ pub async fn probe(config: &ServerConfig, around: &Surroundings) -> Result<Probe
     let listing = listed?;
     Ok(Probed {
         version,
-        tokens: listing.tools.iter().map(|tool| menu::cost(Family::Other, tool)).sum(),
+        tokens: listing.tools.iter().map(|tool| cost(Family::Other, tool)).sum(),
         listing,
         not_enforced: enforced.and_then(|words| confine::in_words(&words)),
     })

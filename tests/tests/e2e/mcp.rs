@@ -96,6 +96,7 @@ async fn a_tool_asks_the_person_and_goes_on_with_the_answer() {
     let running = program().arg("start").spawn();
     running.wait_for_line("ready in").await;
     let chat = stage.ann.direct();
+    ready(program).await;
     until_offered(&stage, &chat).await;
     stage.ann.says(&chat, "order me a shirt").send();
     let asked = |_: &galatea_testkit::telegram::Handle| {
@@ -186,6 +187,16 @@ async fn run(program: Program, arguments: &[&str]) -> String {
     finished.stdout
 }
 
+/// Waits until the running process says that a server is ready.
+async fn ready(program: impl Fn() -> Program) {
+    let waiting = async {
+        while !run(program(), &["status"]).await.contains("1 tool;") {
+            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(60), waiting).await.unwrap();
+}
+
 /// Adds the server, as its owner does.
 async fn add(program: Program, url: &str) {
     let said =
@@ -214,6 +225,7 @@ async fn a_tool_is_used_from_telegram() {
     running.wait_for_line("ready in").await;
     let chat = stage.ann.direct();
     // The server is connected in the background.
+    ready(program).await;
     until_offered(&stage, &chat).await;
     stage.ann.says(&chat, "what is the weather in Ulm?").send();
     let answered = |_: &galatea_testkit::telegram::Handle| {
@@ -242,6 +254,7 @@ async fn a_tool_is_used_from_discord() {
     let program = || stage.program().env("AGENT_OWNERS", &owner);
     add(program(), &url).await;
     let _running = stage.run(program()).await;
+    ready(program).await;
     let chat = stage.ann.direct();
     for number in 0.. {
         assert!(number < 200, "the tool is never offered");
@@ -253,7 +266,7 @@ async fn a_tool_is_used_from_discord() {
         if texts.last().is_some_and(|text| text == "The tool is here.") {
             break;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     }
     stage.ann.says(&chat, "what is the weather in Ulm?").send();
     let answered = |_: &galatea_testkit::discord::Handle| {
@@ -275,7 +288,7 @@ async fn until_offered(stage: &Stage, chat: &galatea_testkit::telegram::Chat) {
         if texts.last().is_some_and(|text| text == "The tool is here.") {
             return;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     }
 }
 
@@ -296,6 +309,7 @@ async fn a_poisoned_tool_and_an_unapproved_server_are_not_offered() {
     assert!(status.contains("needs approval"), "{status}");
     // Approved while it runs.
     run(program(), &["mcp", "approve", "town", "--yes"]).await;
+    ready(program).await;
     let mut told = 1;
     loop {
         stage.ann.says(&chat, "is the tool here?").send();
@@ -307,7 +321,7 @@ async fn a_poisoned_tool_and_an_unapproved_server_are_not_offered() {
         if texts.last().is_some_and(|text| text == "The tool is here.") {
             break;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     }
     drop(running);
     // Poisoned: it stays off after a start.

@@ -31,6 +31,7 @@ const BUILT_IN: &[&str] = &[
     "node",
     "knowledge",
     "rag",
+    "mcp",
 ];
 
 /// Warnings about missing plugins and documents. `file` is the character file; paths are

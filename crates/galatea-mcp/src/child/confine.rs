@@ -152,7 +152,13 @@ fn programs(program: &OsStr) -> Vec<PathBuf> {
             Some(parent) if parent.ends_with(".local") => {
                 found.extend(["lib", "share/uv", "share/pipx"].map(|part| parent.join(part)));
             }
-            Some(parent) if parent.components().count() > 3 || parent.starts_with("/usr") => {
+            // A version manager's folder, such as ~/.pyenv, or one deep enough to be no home.
+            Some(parent)
+                if parent.components().count() > 3
+                    || parent
+                        .file_name()
+                        .is_some_and(|name| name.to_string_lossy().starts_with('.')) =>
+            {
                 found.push(parent.to_path_buf());
             }
             _ => {}

@@ -7,16 +7,14 @@
 pub(crate) mod confine;
 mod keep;
 pub(crate) mod line;
+mod plan;
 mod run;
 pub(crate) mod spawn;
 
-use serde::{Deserialize, Serialize};
-use std::{ffi::OsString, path::PathBuf, process::ExitCode};
+use std::{ffi::OsString, process::ExitCode};
 
-/// The program's hidden command that runs the keeper.
-pub const COMMAND: &str = "mcp-child";
-/// Begins the line on standard error with which the child says what the kernel enforces.
-pub(crate) const ENFORCED: &str = "galatea-mcp-child: ";
+pub use plan::COMMAND;
+pub(crate) use plan::{ENFORCED, Plan};
 
 /// Runs the keeper, or the step below it, if the command line asks for it, and returns its exit code.
 /// Call it first in the program, before threads start. `None` for every other command line.
@@ -34,16 +32,4 @@ pub fn requested(arguments: impl IntoIterator<Item = OsString>) -> Option<ExitCo
         (Some("run"), Ok(plan), Some((program, arguments))) => run::run(&plan, program, arguments),
         _ => ExitCode::FAILURE,
     })
-}
-
-/// What the child takes away from itself before it becomes the server. On the command line, so
-/// without secrets.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Plan {
-    /// Whether files are confined to those below.
-    pub(crate) confined: bool,
-    /// Files and folders to read and execute, beside those of the system.
-    pub(crate) readable: Vec<PathBuf>,
-    /// Files and folders to change.
-    pub(crate) writable: Vec<PathBuf>,
 }

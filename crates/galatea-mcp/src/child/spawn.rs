@@ -172,6 +172,14 @@ fn plan(config: &ServerConfig, home: &Path, folder: &Path) -> Plan {
                 Ok(found) if found.is_file() => {
                     let beside = path.parent().filter(|beside| *beside != config.folder);
                     plan.readable.push(beside.unwrap_or(&path).to_path_buf());
+                    // A link of a package manager leads to the package, whose modules lie around it.
+                    if let Ok(real) = path.canonicalize() {
+                        let modules = real.ancestors().filter(|at| at.ends_with("node_modules"));
+                        let around = modules.last().or_else(|| real.parent());
+                        plan.readable.extend(
+                            around.filter(|at| *at != config.folder).map(Path::to_path_buf),
+                        );
+                    }
                 }
                 Ok(found) if found.is_dir() && path != Path::new("/") => plan.writable.push(path),
                 _ => {}

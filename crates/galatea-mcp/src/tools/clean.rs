@@ -3,8 +3,8 @@
 use galatea_core::visible::visible;
 use serde_json::{Map, Value};
 
-use super::LONGEST_SCHEMA;
-
+/// Longest schema of a tool, in bytes of JSON. The largest of the well-known servers has 12 KiB.
+const LONGEST_SCHEMA: usize = 32 << 10;
 /// Longest description of a tool, in characters.
 const LONGEST: usize = 1_024;
 /// Longest description of an argument, in characters.

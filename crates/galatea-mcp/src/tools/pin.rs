@@ -1,40 +1,10 @@
 //! Pins: what an owner agreed to is a set of tools as they were, by hash. A tool that is new, changed or
 //! renamed stays off until the owner has looked at it.
 
-use rmcp::model::Tool as Described;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 use super::Tool;
-use crate::config::hex;
-
-/// Hash of a tool's name, description, schemas and annotations. Icons and metadata do not count: no
-/// model sees them.
-pub(crate) fn of(tool: &Described) -> String {
-    let mut value = serde_json::to_value(tool).unwrap_or_default();
-    if let Some(fields) = value.as_object_mut() {
-        fields.remove("icons");
-        fields.remove("_meta");
-    }
-    hex(&Sha256::digest(sorted(&value).to_string().as_bytes()))
-}
-
-/// A value whose objects have their keys in order, so that a server may list them in any.
-fn sorted(value: &Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let ordered: BTreeMap<&String, Value> =
-                fields.iter().map(|(key, value)| (key, sorted(value))).collect();
-            Value::Object(
-                ordered.into_iter().map(|(key, value)| (key.clone(), value)).collect::<Map<_, _>>(),
-            )
-        }
-        Value::Array(items) => items.iter().map(sorted).collect(),
-        other => other.clone(),
-    }
-}
 
 /// What an owner agreed to.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,7 +85,8 @@ pub(crate) fn approve<'a>(identity: &str, tools: impl Iterator<Item = &'a Tool>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use rmcp::model::Tool as Described;
+    use serde_json::{Value, json};
 
     fn tool(name: &str, about: &str, schema: Value) -> Tool {
         let described: Described = serde_json::from_value(

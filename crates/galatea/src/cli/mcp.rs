@@ -1,26 +1,16 @@
 //! `galatea mcp`: the MCP servers of the agents, and this agent as a server.
 
+mod approve;
 mod edit;
+mod found;
 mod look;
 mod serve;
 
 use clap::{Args, Subcommand};
-use galatea_core::{AgentId, Error, ErrorKind, SystemClock};
-use galatea_host::{
-    agents::mcp::{configured, file},
-    characters::personas::{self, Persona},
-    storage::data_dir::DataDir,
-};
-use galatea_http::{HttpClient, HttpOptions};
-use galatea_mcp::{
-    Probed, Server, Surroundings,
-    config::{ServerConfig, Transport},
-    login,
-    places::Places,
-    probe,
-};
+use galatea_core::{Error, ErrorKind};
+use galatea_mcp::{Probed, Server, Surroundings, config::ServerConfig, login, probe};
 use serde_json::{Value, json};
-use std::{process::ExitCode, sync::Arc, time::Duration};
+use std::{process::ExitCode, time::Duration};
 
 use crate::{
     cli::flags::{Characters, Json},
@@ -30,6 +20,7 @@ use crate::{
         failure::{Failure, Result},
     },
 };
+use found::{Named, find};
 
 /// Longest wait for a server that is tried.
 const PATIENCE: Duration = Duration::from_secs(75);
@@ -58,7 +49,7 @@ enum Command {
     #[command(
         before_help = "Examples:\n  galatea mcp approve time\n  galatea mcp approve time --tool get_current_time"
     )]
-    Approve(Approve),
+    Approve(approve::Approve),
     /// Connect a server once, and show what it offers; or call one of its tools
     #[command(
         before_help = "Examples:\n  galatea mcp test time\n  galatea mcp test time --call convert --arguments '{\"to\": \"UTC\"}'"
@@ -66,7 +57,7 @@ enum Command {
     Test(Test),
     /// Sign in at a server with a browser
     #[command(before_help = "Examples:\n  galatea mcp login docs")]
-    Login(Named),
+    Login(Login),
     /// Remove a server, its approval and its login
     #[command(before_help = "Examples:\n  galatea mcp rm time")]
     Rm(edit::Rm),
@@ -84,23 +75,9 @@ struct Ls {
 }
 
 #[derive(Debug, Clone, Args)]
-struct Named {
-    /// Name of the server
-    name: String,
-    #[command(flatten)]
-    characters: Characters,
-}
-
-#[derive(Debug, Clone, Args)]
-struct Approve {
+struct Login {
     #[command(flatten)]
     named: Named,
-    /// Only this tool; repeat for several
-    #[arg(long = "tool", value_name = "TOOL")]
-    tools: Vec<String>,
-    /// Say yes to every question
-    #[arg(short, long)]
-    yes: bool,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -124,61 +101,10 @@ impl Mcp {
             Command::Add(add) => add.run(context).await,
             Command::Approve(approve) => approve.run(context).await,
             Command::Test(test) => test.run(context).await,
-            Command::Login(named) => named.login(context).await,
+            Command::Login(login) => login.run(context).await,
             Command::Rm(rm) => rm.run(context),
             Command::Serve(serve) => serve.run(context).await,
         }
-    }
-}
-
-/// What commands about servers work with.
-struct Found {
-    personas: Vec<Persona>,
-    servers: Vec<ServerConfig>,
-    around: Surroundings,
-}
-
-fn find(characters: &Characters, context: &Context) -> Result<Found> {
-    let configuration = context.configuration()?;
-    let data_dir = DataDir::locate(&configuration.settings, &context.working_dir);
-    let personas = personas::load(&characters.characters, configuration, &context.working_dir)?;
-    let mut servers: Vec<ServerConfig> = Vec::new();
-    let mut told = Vec::new();
-    for persona in &personas {
-        let read = configured(persona)?;
-        for fault in read.faults {
-            if !told.contains(&fault) {
-                context.output.say(format_args!("! {fault}"));
-                told.push(fault);
-            }
-        }
-        for server in read.servers {
-            if !servers.iter().any(|known| known.key() == server.key()) {
-                servers.push(server);
-            }
-        }
-    }
-    let around = Surroundings {
-        keeper: std::env::current_exe().unwrap_or_default(),
-        places: Places::new(data_dir.path()),
-        http: HttpClient::new(HttpOptions::default())?,
-        clock: Arc::new(SystemClock),
-    };
-    Ok(Found { personas, servers, around })
-}
-
-impl Found {
-    fn named(&self, name: &str) -> Result<&ServerConfig> {
-        let found = self.servers.iter().find(|server| server.name.eq_ignore_ascii_case(name));
-        found.ok_or_else(|| {
-            let names: Vec<&str> = self.servers.iter().map(|server| server.name.as_str()).collect();
-            let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            Error::not_found("there is no MCP server of this name")
-                .with_code("GAL-MCP-NAME")
-                .with("server", galatea_http::redact::plain(name, 40))
-                .with_fix(format!("there are: {there}; `galatea mcp add` adds one"))
-                .into()
-        })
     }
 }
 
@@ -225,66 +151,6 @@ impl Ls {
         }
         Ok(ExitCode::SUCCESS)
     }
-}
-
-impl Approve {
-    async fn run(&self, context: &Context) -> Result<ExitCode> {
-        let found = find(&self.named.characters, context)?;
-        let server = found.named(&self.named.name)?;
-        approve(server, &found.around, &self.tools, self.yes, context).await
-    }
-}
-
-/// Shows a server and its tools, asks, and approves. The command is asked about before it is started
-/// for the first time.
-async fn approve(
-    server: &ServerConfig,
-    around: &Surroundings,
-    only: &[String],
-    yes: bool,
-    context: &Context,
-) -> Result<ExitCode> {
-    let known = around.places.read(&server.key())?;
-    if known.approval.identity != server.identity() {
-        look::command(server, context);
-        let question = match server.transport {
-            Transport::Stdio { .. } => "Start this program?",
-            Transport::Http { .. } => "Call this address?",
-        };
-        agreed(question, yes, context)?;
-    }
-    let probed = look::waiting(probe(server, around), context).await?;
-    look::tools(server, &probed, &around.places, context)?;
-    let missing: Vec<&String> =
-        only.iter().filter(|name| !probed.listing.tools.iter().any(|t| t.name == **name)).collect();
-    if let Some(name) = missing.first() {
-        return Err(Failure::usage(
-            format!("the server has no tool {name}"),
-            "name one of those above",
-        ));
-    }
-    agreed("Offer these tools to the agents, as they are?", yes, context)?;
-    probed.approve(server, &around.places, (!only.is_empty()).then_some(only))?;
-    context.output.say(format_args!(
-        "✓ {} is approved. A running galatea takes it over within some seconds.",
-        server.name
-    ));
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Asks; anything but a yes ends the command.
-fn agreed(question: &str, yes: bool, context: &Context) -> Result<()> {
-    if yes {
-        return Ok(());
-    }
-    if !context.may_ask() {
-        return Err(Failure::usage(
-            format!("\"{question}\" needs an answer"),
-            "run it in a terminal, or add --yes after you have read the list",
-        ));
-    }
-    let agreed = cliclack::confirm(question).initial_value(false).interact().unwrap_or(false);
-    if agreed { Ok(()) } else { Err(Failure::interrupted()) }
 }
 
 impl Test {
@@ -371,10 +237,10 @@ impl Test {
     }
 }
 
-impl Named {
-    async fn login(&self, context: &Context) -> Result<ExitCode> {
-        let found = find(&self.characters, context)?;
-        let server = found.named(&self.name)?;
+impl Login {
+    async fn run(&self, context: &Context) -> Result<ExitCode> {
+        let found = find(&self.named.characters, context)?;
+        let server = found.named(&self.named.name)?;
         let begun = look::waiting(login::begin(server, &found.around.places), context).await?;
         context.output.say("Open this page in a browser of this machine, and sign in:\n");
         context.output.data(&begun.address);
@@ -389,17 +255,4 @@ impl Named {
         ));
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// The agent of a command that concerns one.
-fn only_agent(found: &Found) -> Result<(AgentId, &Persona)> {
-    match &*found.personas {
-        [persona] => Ok((persona.character.identity().id(), persona)),
-        _ => Err(Failure::usage("there are several characters", "name one with --character")),
-    }
-}
-
-/// The file of servers of a command.
-fn path(found: &Found) -> std::path::PathBuf {
-    found.personas.first().map(file).unwrap_or_default()
 }

@@ -8,6 +8,7 @@ use galatea_core::{
 use serde_json::{Map, Value, json};
 use std::{path::Path, process::ExitCode};
 
+use super::{approve, found};
 use crate::{
     cli::flags::Characters,
     context::Context,
@@ -50,14 +51,14 @@ pub(super) struct Rm {
 
 impl Add {
     pub(super) async fn run(&self, context: &Context) -> Result<ExitCode> {
-        let before = super::find(&self.characters, context)?;
+        let before = found::find(&self.characters, context)?;
         if before.servers.iter().any(|server| server.name.eq_ignore_ascii_case(&self.name)) {
             return Err(Error::new(ErrorKind::Conflict, "there is an MCP server of this name")
                 .with_code("GAL-MCP-NAME")
                 .with_fix("remove it with `galatea mcp rm`, or give this one another name")
                 .into());
         }
-        let path = super::path(&before);
+        let path = found::path(&before);
         let entry = self.entry()?;
         let mut whole = read(&path)?;
         servers(&mut whole).insert(self.name.clone(), entry);
@@ -76,9 +77,9 @@ impl Add {
             }
         }
         write(&path, &whole)?;
-        let found = super::find(&self.characters, context)?;
+        let found = found::find(&self.characters, context)?;
         let server = found.named(&self.name)?;
-        let approved = super::approve(server, &found.around, &[], self.yes, context).await;
+        let approved = approve::approve(server, &found.around, &[], self.yes, context).await;
         if approved.is_err() {
             context.output.say(format_args!(
                 "The server stands in {} and is not approved: nothing of it runs. `galatea mcp rm {}` removes it.",
@@ -127,8 +128,8 @@ impl Add {
 
 impl Rm {
     pub(super) fn run(&self, context: &Context) -> Result<ExitCode> {
-        let found = super::find(&self.characters, context)?;
-        let path = super::path(&found);
+        let found = found::find(&self.characters, context)?;
+        let path = found::path(&found);
         let mut whole = read(&path)?;
         let removed = servers(&mut whole).shift_remove(&self.name).is_some();
         for server in found.servers.iter().filter(|server| server.name == self.name) {

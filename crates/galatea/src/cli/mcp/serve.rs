@@ -22,6 +22,7 @@ use galatea_runtime::{
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, process::ExitCode, sync::Arc};
 
+use super::found;
 use crate::{
     cli::flags::Characters,
     context::Context,
@@ -45,8 +46,8 @@ pub(super) struct Serve {
 
 impl Serve {
     pub(super) async fn run(&self, context: &Context) -> Done<ExitCode> {
-        let found = super::find(&self.characters, context)?;
-        let (agent, persona) = super::only_agent(&found)?;
+        let found = found::find(&self.characters, context)?;
+        let (agent, persona) = found::only_agent(&found)?;
         let settings = &context.configuration()?.settings;
         let data_dir = DataDir::locate(settings, &context.working_dir);
         let database = database::open_beside(settings, &data_dir).await?;

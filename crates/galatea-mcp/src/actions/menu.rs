@@ -8,8 +8,10 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use std::sync::Arc;
 
-use super::{Tool, search::Index};
-use crate::client::server::{Offer, Server};
+use crate::{
+    client::server::{Offer, Server},
+    tools::{Tool, cost, search::Index},
+};
 
 /// Share of a model's window that the descriptions of tools may take, in hundredths. The specification
 /// advises to search from 1 to 5 % on ("Client best practices", tool search).
@@ -89,11 +91,6 @@ impl Menu {
 /// Tokens that the descriptions of all tools may take in a window.
 pub fn budget(window: u64) -> u64 {
     window * SHARE / 100
-}
-
-/// Tokens that the description of a tool takes.
-pub(crate) fn cost(family: Family, tool: &Tool) -> u64 {
-    family.text(&tool.action) + family.text(&tool.description) + family.json(&tool.parameters)
 }
 
 impl Known {

@@ -8,15 +8,11 @@ use galatea_core::{
 use serde_json::{Value, json};
 use std::{sync::Arc, time::Duration};
 
+use super::{action, ask::Asks, menu::Menu};
 use crate::{
-    ask::Asks,
     client::{listing::Item, server::Server},
     config::LONGEST_CALL,
-    outcome::Outcome,
-    tools::{
-        action::{self, result},
-        menu::Menu,
-    },
+    outcome::{Outcome, result},
 };
 
 /// Most tools that a search shows.

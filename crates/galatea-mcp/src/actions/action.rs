@@ -10,12 +10,12 @@ use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use std::{sync::Arc, time::Duration};
 
-use super::{Tool, menu::Menu};
+use super::{ask::Asks, menu::Menu};
 use crate::{
-    ask::Asks,
     client::server::{Called, Server},
     config::LONGEST_CALL,
-    outcome::Outcome,
+    outcome::{Outcome, result},
+    tools::Tool,
 };
 
 /// Longest arguments of a call, in bytes of JSON.
@@ -118,15 +118,4 @@ fn checked(tool: &Tool, params: Value) -> Result<Map<String, Value>, String> {
         return Err("The arguments are too long.".to_owned());
     }
     Ok(arguments)
-}
-
-/// An outcome as a result of an action: other people's words, and files for the answer.
-pub(crate) fn result(outcome: Outcome) -> ActionResult {
-    let mut result = if outcome.success {
-        ActionResult::ok(outcome.text)
-    } else {
-        ActionResult::failed(outcome.text)
-    };
-    result.files = outcome.files;
-    result
 }

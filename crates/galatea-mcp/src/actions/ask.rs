@@ -16,7 +16,7 @@ use crate::{
         server::{Called, Paused, Server},
     },
     config::LONGEST_CALL,
-    tools::action,
+    outcome,
 };
 
 /// Most questions that wait at once.
@@ -161,7 +161,7 @@ impl AnyAction for AnswerTool {
             Answer::Decline
         };
         Ok(match server.go_on(paused, &question, &answer).await {
-            Called::Done(outcome) => action::result(outcome),
+            Called::Done(done) => outcome::result(done),
             Called::Asks(question, paused) => self.0.park(turn, &server, question, paused),
         })
     }
