@@ -6,7 +6,7 @@ use galatea_core::{
     event::Event,
     model::{OnText, PluginModel, TextAnswer, TextRequest, Tier},
 };
-use galatea_host::{Galatea, Platforms};
+use galatea_host::{Galatea, Person, Platforms};
 use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use super::*;
@@ -65,13 +65,13 @@ async fn a_poll_is_opened_voted_on_and_shown() {
         .build()
         .await
         .unwrap();
-    let ada = galatea.add_agent(Path::new("ada.json")).start().await.unwrap();
+    let ada = galatea.add_agent("ada.json").await.unwrap();
     let mut events = galatea.events().subscribe();
-    let opened = ada.ask("ann", "ORDER:open! a poll").await.unwrap();
+    let opened = ada.ask(Person::owner("alice"), "ORDER:open! a poll").await.unwrap();
     assert_eq!(opened, "Lunch?\n- Pizza: 0\n- Soup: 0");
-    let voted = ada.ask("ann", "ORDER:vote! soup").await.unwrap();
+    let voted = ada.ask(Person::owner("alice"), "ORDER:vote! soup").await.unwrap();
     assert_eq!(voted, "Lunch?\n- Pizza: 0\n- Soup: 1");
-    let shown = ada.ask("ann", "ORDER:tell! me").await.unwrap();
+    let shown = ada.ask(Person::owner("alice"), "ORDER:tell! me").await.unwrap();
     assert_eq!(shown, "poll shown: true");
     let mut published = false;
     while let Ok(event) = events.try_recv() {
@@ -82,10 +82,10 @@ async fn a_poll_is_opened_voted_on_and_shown() {
     // Off, its actions and its part of the prompt are gone; what it stored is kept.
     let orchestrator = galatea.orchestrator();
     orchestrator.disable_plugin(ada.id(), NAME).await.unwrap();
-    let gone = ada.ask("ann", "ORDER:tell! me").await.unwrap();
+    let gone = ada.ask(Person::owner("alice"), "ORDER:tell! me").await.unwrap();
     assert_eq!(gone, "poll shown: false");
     orchestrator.enable_plugin(ada.id(), NAME).await.unwrap();
-    let back = ada.ask("ann", "ORDER:tell! me").await.unwrap();
+    let back = ada.ask(Person::owner("alice"), "ORDER:tell! me").await.unwrap();
     assert_eq!(back, "poll shown: true");
     galatea.shutdown(Duration::from_secs(10)).await;
 }
