@@ -11,7 +11,7 @@ use galatea_core::{
     store::{RequestedChange, TaskQuery, TaskRun},
 };
 use galatea_http::{FetchLimits, HttpClient};
-use quick_xml::{Reader, events::Event};
+use quick_xml::{Reader, XmlVersion, escape::resolve_predefined_entity, events::Event};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -191,16 +191,14 @@ fn parse(text: &str) -> Feed {
                 }
                 path.pop();
             }
-            Ok(Event::Text(text)) => {
-                let text = text.decode().map(|text| text.into_owned()).unwrap_or_default();
-                add(&mut feed, entry.as_mut(), &path, &text);
-            }
-            Ok(Event::CData(text)) => {
-                let text = text.decode().map(|text| text.into_owned()).unwrap_or_default();
-                add(&mut feed, entry.as_mut(), &path, &text);
-            }
+            Ok(Event::Text(text)) => add(&mut feed, entry.as_mut(), &path, &text.xml10_content()),
+            Ok(Event::CData(text)) => add(&mut feed, entry.as_mut(), &path, &text.xml10_content()),
             Ok(Event::GeneralRef(reference)) => {
-                let text = reference.decode().map(|name| resolved(&name)).unwrap_or_default();
+                let text = match reference.resolve_char_ref() {
+                    Ok(Some(c)) => c.to_string(),
+                    // Entities of the document's own are not expanded, so they cannot multiply.
+                    _ => resolve_predefined_entity(&reference).unwrap_or_default().to_owned(),
+                };
                 add(&mut feed, entry.as_mut(), &path, &text);
             }
             Ok(Event::Eof) | Err(_) => break,
@@ -220,28 +218,15 @@ fn parse(text: &str) -> Feed {
     feed
 }
 
-/// The five entities of XML; others say nothing here.
-fn resolved(name: &str) -> String {
-    match name {
-        "amp" => "&",
-        "lt" => "<",
-        "gt" => ">",
-        "quot" => "\"",
-        "apos" => "'",
-        _ => "",
-    }
-    .to_owned()
-}
-
-fn name_of(name: &[u8]) -> String {
-    String::from_utf8_lossy(name).to_lowercase()
+fn name_of(name: &str) -> String {
+    name.to_lowercase()
 }
 
 /// The address of Atom's `<link href>`, but for links to other forms of the entry.
 fn take_link(tag: &quick_xml::events::BytesStart<'_>, entry: Option<&mut Entry>) {
     let attribute = |wanted: &str| {
         let found = tag.attributes().flatten().find(|a| name_of(a.key.as_ref()) == wanted)?;
-        Some(String::from_utf8_lossy(&found.value).replace("&amp;", "&"))
+        found.normalized_value(XmlVersion::Implicit1_0).ok().map(|value| value.into_owned())
     };
     let is_page = attribute("rel").is_none_or(|rel| rel == "alternate");
     if let (Some(entry), Some(href), true) = (entry, attribute("href"), is_page) {

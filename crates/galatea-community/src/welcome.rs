@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use galatea_core::{
-    AgentView, Clock, Content, EntityId, Event, EventHandler, PluginContext, Result, Room, RoomId,
+    AgentView, Content, EntityId, Event, EventHandler, PluginContext, Result, Room, RoomId,
     Schedule, Task, TaskContext, TaskId, TaskOutcome, TaskWorker,
     ids::uuid_of,
     room::ChannelType,
@@ -11,7 +11,7 @@ use galatea_core::{
     store::{PluginStore, TaskRun},
 };
 use serde_json::json;
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use crate::{feature, tell};
 
@@ -27,7 +27,7 @@ const GOODBYE: &str = "goodbye";
 const LONGEST_NAME: usize = 60;
 const LONGEST: usize = 1_000;
 /// A person who leaves and joins again within this time is greeted once: a day.
-const ONCE_IN: i64 = 24 * 3_600_000;
+const ONCE_IN: Duration = Duration::from_secs(24 * 3_600);
 
 #[async_trait]
 impl EventHandler for Door {
@@ -40,39 +40,36 @@ impl EventHandler for Door {
     }
 
     async fn handle(&self, context: &PluginContext, event: &Event) -> Result<()> {
-        note(&context.agent, &context.store, &*context.clock, event).await
+        note(context, event).await
     }
 }
 
 /// Stores a task that greets the person of an event, where that is switched on.
-async fn note(
-    agent: &AgentView,
-    store: &Arc<dyn PluginStore>,
-    clock: &dyn Clock,
-    event: &Event,
-) -> Result<()> {
+async fn note(context: &PluginContext, event: &Event) -> Result<()> {
+    let PluginContext { agent, store, clock, cache, .. } = context;
     let (room, entity, feature) = match event {
-        Event::EntityJoined { agent: of, room, entity } if *of == agent.identity.id() => {
-            (*room, *entity, WELCOME)
-        }
-        Event::EntityLeft { agent: of, room, entity } if *of == agent.identity.id() => {
-            (*room, *entity, GOODBYE)
-        }
+        Event::EntityJoined { room, entity, .. } => (*room, *entity, WELCOME),
+        Event::EntityLeft { room, entity, .. } => (*room, *entity, GOODBYE),
         _ => return Ok(()),
     };
     if entity == agent.identity.entity() {
         return Ok(());
     }
     let Some((room, words)) = place(agent, store, room, feature).await? else { return Ok(()) };
-    let person = store.entities(&[entity]).await?.pop();
-    let name = person.map_or_else(
-        || "you".to_owned(),
-        |person| tell::line(&speakers::display(&person.display_name()), LONGEST_NAME),
-    );
-    let text = tell::line(&words.replace("{name}", &name), LONGEST);
-    let task = greeting(agent, &room, entity, feature, &text, clock.now());
-    // Another event of the same person and day is the same task.
-    if store.task(agent.identity.id(), task.id).await?.is_none() {
+    let now = clock.now();
+    let task = {
+        let person = store.entities(&[entity]).await?.pop();
+        let name = person.map_or_else(
+            || "you".to_owned(),
+            |person| tell::line(&speakers::display(&person.display_name()), LONGEST_NAME),
+        );
+        let text = tell::line(&words.replace("{name}", &name), LONGEST);
+        greeting(agent, &room, entity, feature, &text, now)
+    };
+    // Once a day: the event may come again, and to several processes.
+    let key = format!("greeted:{}", task.id);
+    if cache.get(&key, now).await?.is_none() {
+        cache.set(&key, &json!(true), Some(now.plus(ONCE_IN))).await?;
         store.save_task(&task).await?;
     }
     Ok(())
@@ -107,7 +104,7 @@ fn greeting(
     now: galatea_core::Timestamp,
 ) -> Task {
     let id = agent.identity.id();
-    let day = now.0.div_euclid(ONCE_IN);
+    let day = i64::try_from(ONCE_IN.as_millis()).map_or(0, |day| now.0.div_euclid(day));
     let run = TaskRun { quiet: true, within: Some(3_600_000), ..TaskRun::by(Schedule::Once) };
     let mut task = Task::new(id, NAME, text, now).runs(run);
     task.id = TaskId(uuid_of(&format!("greet:{id}:{}:{entity}:{feature}:{day}", room.id)));

@@ -5,8 +5,9 @@ use galatea_core::{Media, MediaKind, model::schema, visible::visible};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value;
 
-/// Longest text that goes to the model, in characters: about 4,000 tokens.
-pub(crate) const LONGEST: usize = 16_000;
+/// Longest text that goes to the model, in bytes: about 4,000 tokens. The engine cuts at 16 KiB, and would
+/// cut off what is said of the rest.
+pub(crate) const LONGEST: usize = 14_000;
 /// Most files of one answer.
 const MOST_FILES: usize = 4;
 /// Largest file, in bytes (Telegram Bot API, sendPhoto: 10 MB).
@@ -171,7 +172,10 @@ impl Parts {
 
 /// A text within the bound, cut at the end of a line or a word, which says how much is left out.
 fn cut(text: &str) -> String {
-    let Some((end, _)) = text.char_indices().nth(LONGEST) else { return text.trim().to_owned() };
+    if text.len() <= LONGEST {
+        return text.trim().to_owned();
+    }
+    let end = text.floor_char_boundary(LONGEST);
     let kept = text.get(..end).unwrap_or_default();
     let border = |at: &usize| *at > end - end / 10;
     let at =
@@ -222,7 +226,7 @@ mod tests {
         assert!(
             outcome.text.contains("of its 100000 characters are left out"),
             "{}",
-            &outcome.text[15_900..]
+            &outcome.text[13_900..]
         );
     }
 

@@ -28,13 +28,13 @@ impl TextModel for Obedient {
             )
         };
         let options = "<question>Lunch?</question><options>[\"Pizza\",\"Soup\"]</options>";
-        let last = said.rsplit("please ").next().unwrap_or_default();
+        let last = said.rsplit("ORDER:").next().unwrap_or_default();
         let text = match last.split('!').next().unwrap_or_default() {
             "open" => call("OPEN_POLL", options),
             "vote" => call("VOTE", "<option>soup</option>"),
             _ => format!(
                 "<response><text>poll shown: {}</text></response>",
-                said.contains("Soup: 1")
+                said.contains("# Open poll")
             ),
         };
         Ok(TextAnswer { text, ..TextAnswer::default() })
@@ -66,11 +66,11 @@ async fn a_poll_is_opened_voted_on_and_shown() {
         .unwrap();
     let ada = galatea.add_agent("ada.json").await.unwrap();
     let mut events = galatea.events().subscribe();
-    let opened = galatea.ask(ada, "please open! a poll").await.unwrap();
+    let opened = galatea.ask(ada, "ORDER:open! a poll").await.unwrap();
     assert_eq!(opened, "Lunch?\n- Pizza: 0\n- Soup: 0");
-    let voted = galatea.ask(ada, "please vote! soup").await.unwrap();
+    let voted = galatea.ask(ada, "ORDER:vote! soup").await.unwrap();
     assert_eq!(voted, "Lunch?\n- Pizza: 0\n- Soup: 1");
-    let shown = galatea.ask(ada, "please tell! me").await.unwrap();
+    let shown = galatea.ask(ada, "ORDER:tell! me").await.unwrap();
     assert_eq!(shown, "poll shown: true");
     let mut published = false;
     while let Ok(event) = events.try_recv() {
@@ -81,10 +81,10 @@ async fn a_poll_is_opened_voted_on_and_shown() {
     // Off, its actions and its part of the prompt are gone; what it stored is kept.
     let orchestrator = galatea.orchestrator();
     orchestrator.disable_plugin(ada, NAME).await.unwrap();
-    let gone = galatea.ask(ada, "please tell! me").await.unwrap();
+    let gone = galatea.ask(ada, "ORDER:tell! me").await.unwrap();
     assert_eq!(gone, "poll shown: false");
     orchestrator.enable_plugin(ada, NAME).await.unwrap();
-    let back = galatea.ask(ada, "please tell! me").await.unwrap();
+    let back = galatea.ask(ada, "ORDER:tell! me").await.unwrap();
     assert_eq!(back, "poll shown: true");
     galatea.shutdown().await;
 }

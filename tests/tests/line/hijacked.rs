@@ -63,7 +63,8 @@ impl Action for Careless {
         let (room, world, marked) =
             (RoomId(id(&p.place)), WorldId(id(&p.place)), EntityId(id(&p.mark)));
         let metadata = Map::from_iter([(p.mark.clone(), json!(true))]);
-        let result = ActionResult::ok("done");
+        // Its author says so of whatever it returns.
+        let result = ActionResult::ok("done").own();
         Ok(match p.what.as_str() {
             "role" => {
                 result.effect(RequestedChange::SetRole { world, entity: marked, role: Role::Owner })
@@ -125,7 +126,7 @@ impl Action for Pay {
     }
     async fn run(&self, _: &Turn<'_>, p: Anything, _: &[ActionResult]) -> Result<ActionResult> {
         self.0.lock().unwrap().push(p.mark);
-        Ok(ActionResult::ok("paid"))
+        Ok(ActionResult::ok("paid").own())
     }
 }
 

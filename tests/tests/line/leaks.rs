@@ -63,7 +63,6 @@ async fn an_answer_without_words_is_asked_for_again_without_tools() {
         ScriptedModel::text("<|im_end|>"),
         ScriptedModel::text("[Notes]\nIt is Sun 29 Nov 2026 19:00 UTC."),
         ScriptedModel::text("<thought>They greet me."),
-        called("get_weather"),
     ] {
         let model = Arc::new(ScriptedModel::new());
         model.enqueue_result(Ok(first.clone()));

@@ -70,7 +70,9 @@ impl AnyAction for Tool {
             return Ok(ActionResult::ok("x".repeat(50_000)));
         }
         let file = Media { url: "data:text/plain;base64,aGk=".into(), ..Media::default() };
-        let result = ActionResult::ok(format!("{} says {p}", self.0));
+        let what = p.get("saw").and_then(Value::as_str).map(str::to_owned);
+        let what = what.unwrap_or_else(|| p["n"].to_string());
+        let result = ActionResult::ok(format!("{} found {what}", self.0.to_lowercase()));
         Ok(if p["file"] == true { result.file(file) } else { result })
     }
 }
@@ -126,8 +128,7 @@ async fn a_model_reads_what_its_tools_returned_and_goes_on() {
     house.quiet().await;
     let said = house.platform.texts("7");
     assert_eq!(said.len(), 1, "one answer, without the words between: {said:?}");
-    assert!(said[0].starts_with("At last: SECOND says"), "{said:?}");
-    assert!(said[0].contains("FIRST says") && said[0].contains("\\\"n\\\":2"), "{said:?}");
+    assert_eq!(said, ["At last: second found first found 1|first found 2"]);
     assert_eq!(ledger.done().len(), 3);
     let requests = model.requests();
     assert_eq!(requests.len(), 3);
@@ -212,7 +213,7 @@ async fn a_model_that_fails_between_rounds_leaves_the_plain_result() {
     let house = house(Plan::new(Arc::clone(&model) as _), &ledger).await;
     house.say(&dm("7"), "do it").await;
     house.quiet().await;
-    assert_eq!(house.platform.texts("7"), ["FIRST says {}"]);
+    assert_eq!(house.platform.texts("7"), ["first found null"]);
 }
 
 #[tokio::test]

@@ -98,16 +98,15 @@ impl Action for SendMessage {
             room: room.id,
             remote: room.remote.clone(),
         };
+        // The name of a Room is its owner's word, unless the person said it.
         let place = if room.kind.is_direct() {
             "in private".to_owned()
-        } else {
+        } else if room.name.trim().eq_ignore_ascii_case(wanted) {
             format!("in {}", words::name(&room.name))
+        } else {
+            "there".to_owned()
         };
-        let mut result = ActionResult::ok(format!("said it {place}"));
-        // The name of a Room is its owner's word, unless the person said it.
-        if room.kind.is_direct() || room.name.trim().eq_ignore_ascii_case(wanted) {
-            result = result.own();
-        }
+        let mut result = ActionResult::ok(format!("said it {place}")).own();
         result
             .elsewhere
             .push((address, Content::text(text.graphemes(true).take(LONGEST).collect::<String>())));

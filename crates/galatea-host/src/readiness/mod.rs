@@ -148,12 +148,11 @@ impl Watched {
                     .or(failing)
                     .map(|trouble| reason("model", name, trouble)),
             );
-            let plugins = self.orchestrator.plugins(*id).unwrap_or_default();
             agents.push(AgentState {
                 name: name.clone(),
                 model: health.description(),
                 connectors,
-                services: plugins.into_iter().flat_map(|plugin| plugin.services).collect(),
+                services: self.orchestrator.services(*id),
             });
         }
         Readiness {

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     agent::Agent,
-    plugins::{Choices, PluginInfo, Slot, checks, with_needed_of},
+    plugins::{Choices, PluginInfo, ServiceInfo, Slot, checks, with_needed_of},
     services,
     state::{Orchestrator, unknown},
 };
@@ -173,6 +173,11 @@ impl Orchestrator {
     /// `NotFound` for an unknown agent.
     pub fn plugins(&self, id: AgentId) -> Result<Vec<PluginInfo>> {
         Ok(self.agent(id)?.plugins.infos())
+    }
+
+    /// The services of an agent's plugins, with how they are doing; none for an unknown agent.
+    pub fn services(&self, id: AgentId) -> Vec<ServiceInfo> {
+        self.agent(id).map(|agent| agent.plugins.service_infos()).unwrap_or_default()
     }
 
     /// Reads the choices about an agent's plugins again, after another process stored them.

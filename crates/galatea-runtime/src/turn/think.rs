@@ -7,35 +7,33 @@ pub(crate) mod confirm;
 pub(crate) mod decide;
 pub(crate) mod files;
 pub(crate) mod report;
+pub(crate) mod rounds;
 
 use futures::FutureExt;
 use galatea_core::{
-    ActionResult, Content, Decision, Error, ErrorKind, Event, Middleware, Result, State,
-    StepOutcome, Timestamp, Turn, Verdict, model::LIMIT_CODE, store::Amount,
+    Content, Decision, Error, ErrorKind, Event, Middleware, Result, State, StepOutcome, Timestamp,
+    Turn, Verdict, model::LIMIT_CODE, store::Amount,
 };
 use std::{panic::AssertUnwindSafe, time::Duration};
 
 use self::{
     compose::{catalog, compose_state},
-    decide::{Bounds, Decided, Providers},
+    decide::{Bounds, Providers},
 };
 use super::{
-    act::{self, only_reachable},
     context::TurnContext,
     engine::{Engine, Thinking},
     notice::{BROKEN, limit_notice, notice},
-    prompt,
 };
 use crate::{
     budget::{Budget, Refusal},
     commands::{self, CommandParts},
-    ownership::LeaseGuard,
     plan::{Parsed, PlanFormat, RespondDecision},
     plugins::unit::Extension,
     turn::{
         commit::outcome::Outcome,
         state::{notices::Notices, window::Windows},
-        steps::{Said, Steps},
+        steps::Steps,
     },
 };
 
@@ -159,9 +157,15 @@ async fn answer(
     }
     note_plan(&decided.parsed, verdict);
     let turn = Turn { state: &state, ..*bare };
-    let mut outcome =
-        Box::pin(carry_out(engine, &turn, &context.message.lease, decided, bounds, verdict))
-            .await?;
+    let mut outcome = Box::pin(rounds::carry_out(
+        engine,
+        &turn,
+        &context.message.lease,
+        decided,
+        bounds,
+        verdict,
+    ))
+    .await?;
     for reply in &mut outcome.replies {
         reviewed(&registry.middleware, deadline, &turn, reply).await;
     }
@@ -216,152 +220,6 @@ fn bounded(mut outcome: Outcome, verdict: &mut Verdict) -> Outcome {
                 format!("the answer was cut after {LONGEST} characters"),
             );
         }
-    }
-    outcome
-}
-
-/// Results of a turn's tools, and what they leave to be said and done.
-#[derive(Default)]
-struct Done {
-    results: Vec<ActionResult>,
-    /// Names of all that the model did.
-    actions: Vec<String>,
-    /// Words beside the calls of earlier rounds: said if nothing else is.
-    aside: Option<String>,
-    thought: Option<String>,
-}
-
-/// Runs the plan, and what the model does after it has read the results, for at most `TOOL_STEPS`
-/// rounds. A plan whose words hold already costs no further question.
-async fn carry_out(
-    engine: &Engine,
-    turn: &Turn<'_>,
-    lease: &LeaseGuard,
-    decided: Decided,
-    bounds: Bounds,
-    verdict: &mut Verdict,
-) -> Result<Outcome> {
-    let action_bounds = act::ActionBounds { until: bounds.until, lease };
-    let windows = &engine.thinking.windows;
-    let most = if prompt::reads_steps(turn) { engine.limits.tool_steps } else { 1 };
-    let (mut done, mut steps, mut decided) = (Done::default(), Steps::default(), decided);
-    loop {
-        let Decided { parsed: Parsed { plan, unknown, .. }, said } = decided;
-        let (words, doing): (Vec<_>, Vec<_>) =
-            plan.actions.iter().cloned().partition(|a| {
-                a.name == prompt::REPLY || prompt::SILENT.contains(&a.name.as_str())
-            });
-        let silent = words.iter().any(|a| prompt::SILENT.contains(&a.name.as_str()))
-            && !words.iter().any(|a| a.name == prompt::REPLY);
-        done.actions.extend(plan.actions.iter().map(|a| a.name.clone()));
-        done.thought = plan.thought.or(done.thought);
-        if steps.is_last() {
-            return Ok(outcome(turn, done, Ending::Said(plan.text), verdict));
-        }
-        let act::Acted { mut results, requests, rulings, errors } =
-            act::process_actions(turn, engine, &doing, &done.results, &action_bounds).await;
-        confirm::note_rulings(&rulings, verdict);
-        confirm::note_errors(&errors, verdict);
-        results.iter_mut().for_each(|result| only_reachable(&engine.outbox, result));
-        results.extend(unknown.iter().map(|name| report::unknown(name, &turn.catalog.actions)));
-        let reads = report::has_to_be_read(&results, &plan.text) && !silent;
-        let round = done.results.len();
-        done.results.append(&mut results);
-        // The question for consent is in plain words of ours: the model may say that it is done.
-        if !requests.is_empty() {
-            let mut outcome = outcome(turn, done, Ending::Asked, verdict);
-            confirm::ask(engine, turn, requests, &mut outcome, verdict).await?;
-            return Ok(outcome);
-        }
-        if !reads {
-            let ending = if silent { Ending::Silent } else { Ending::Said(plan.text) };
-            return Ok(outcome(turn, done, ending, verdict));
-        }
-        // Another process runs the same rounds, from its journal.
-        if !lease.is_held() {
-            return Ok(outcome(turn, done, Ending::Failed(plan.text), verdict));
-        }
-        let last = steps.rounds() + 1 >= most;
-        let said = Said { text: plan.text.clone(), ..said };
-        steps.add(&said, &doing, &done.results[round..], last);
-        match decide::decide(turn, windows, &steps, Providers::MayBeAsked, bounds, verdict).await {
-            Ok(next) => {
-                let aside = Some(plan.text).filter(|text| !text.trim().is_empty());
-                done.aside = aside.or(done.aside);
-                verdict.step(
-                    "tools",
-                    StepOutcome::Note,
-                    format!("round {}: {}", steps.rounds(), report::names(&done.results[round..])),
-                );
-                decided = next;
-            }
-            Err(error) => {
-                tracing::warn!(turn = %turn.id, error = %error.report(), "failed to put the results of actions into words; a plain sentence is sent instead");
-                verdict.step(
-                    "tools",
-                    StepOutcome::Note,
-                    format!("the model was not asked about round {}: {error}", steps.rounds()),
-                );
-                return Ok(outcome(turn, done, Ending::Failed(plan.text), verdict));
-            }
-        }
-    }
-}
-
-/// How the rounds of a turn ended.
-enum Ending {
-    /// The model said this, after it had read what had to be read.
-    Said(String),
-    /// The model could not be asked about the last results; it had said this before them.
-    Failed(String),
-    /// The model wants to say nothing.
-    Silent,
-    /// A person is asked first.
-    Asked,
-}
-
-/// Puts the outcome together: what is said, and the results of all rounds in order.
-fn outcome(turn: &Turn<'_>, done: Done, ending: Ending, verdict: &mut Verdict) -> Outcome {
-    let Done { results, actions, aside, thought } = done;
-    let others_words = act::authorship(&results).max(galatea_core::standing::authorship(turn))
-        == galatea_core::rights::Authorship::Others;
-    let mut outcome = Outcome { thought, remember: true, others_words, ..Outcome::default() };
-    let asked = matches!(ending, Ending::Asked);
-    let silent = matches!(ending, Ending::Silent);
-    let words = match ending {
-        Ending::Said(text) if text.trim().is_empty() => aside,
-        Ending::Said(text) => Some(text),
-        // Written before the actions ran: it may claim what did not happen.
-        Ending::Failed(text) if text.trim().is_empty() => None,
-        Ending::Failed(_) if results.iter().any(|result| !result.success) => {
-            Some(report::failure(&results))
-        }
-        Ending::Failed(_) | Ending::Silent | Ending::Asked => None,
-    };
-    if let Some(text) = words.filter(|text| !text.trim().is_empty()) {
-        outcome.replies.push(Content { actions, ..Content::text(text) });
-    }
-    for result in &results {
-        verdict.step(
-            "action",
-            if result.success { StepOutcome::Note } else { StepOutcome::Failed },
-            format!("{}: {}", result.action, report::short(&result.text)),
-        );
-        outcome.replies.extend(result.drafts.iter().filter(|d| !d.is_empty()).cloned());
-        outcome.elsewhere.extend(result.elsewhere.iter().cloned());
-        outcome.effects.extend(result.effects.iter().cloned());
-    }
-    if outcome.replies.is_empty() && !results.is_empty() && !silent && !asked {
-        // The action is done: say it plainly rather than fail the turn or stay silent.
-        let words: Vec<&str> = results.iter().map(|r| report::short(&r.text)).collect();
-        outcome.replies.push(Content::text(words.join("\n")));
-        outcome.replies.retain(|reply| !reply.is_empty());
-    }
-    files::add_files(turn, &results, &mut outcome, verdict);
-    outcome.results = results;
-    if outcome.replies.is_empty() && !asked {
-        verdict.decision = Decision::Skip;
-        verdict.step("model", StepOutcome::Skip, "the model chose to say nothing");
     }
     outcome
 }

@@ -95,6 +95,12 @@ pub struct SettingInfo {
 }
 
 impl AgentPlugins {
+    /// The services of the plugins that are on.
+    pub(in crate::orchestrator) fn service_infos(&self) -> Vec<ServiceInfo> {
+        let slots = self.slots.load();
+        slots.iter().filter_map(|slot| slot.loaded.as_ref()).flat_map(services).collect()
+    }
+
     /// The plugins of an agent in order of their names.
     pub(in crate::orchestrator) fn infos(&self) -> Vec<PluginInfo> {
         let thinking = self.current.get();

@@ -80,10 +80,15 @@ pub(crate) async fn decide(
             return Err(withheld());
         }
         let mut parsed = read(&answer, &prompt, turn, &talk);
+        // It is told once which tools there are.
+        let misses = steps.is_empty()
+            && !answer.tool_calls.is_empty()
+            && !parsed.unknown.is_empty()
+            && !turn.catalog.actions.is_empty();
         let acts = !steps.is_last() && parsed.plan.acts();
         let says = steps.is_empty() || acts || !parsed.plan.text.is_empty();
-        if parsed.usable
-            && (providers == Providers::MayBeAsked || parsed.plan.does_something())
+        if (parsed.usable || misses)
+            && (providers == Providers::MayBeAsked || misses || parsed.plan.does_something())
             && (says || !parsed.calls_in_text())
         {
             cut_short(&answer, &mut parsed);
