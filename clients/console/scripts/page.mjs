@@ -1,4 +1,5 @@
 // A browser over the fixture server, for pictures and checks.
+import { execFileSync } from 'node:child_process';
 import { chromium } from 'playwright-core';
 import { start } from '../fixtures/server.mjs';
 
@@ -46,7 +47,10 @@ export const WIDTHS = { 1440: 900, 390: 844 };
 /** Server, browser and a function that opens a page of a theme and width. */
 export async function open() {
   const server = await start();
-  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? execFileSync('which', ['chromium'], { encoding: 'utf8' }).trim(),
+    args: FLAGS,
+  });
   const faults = [];
   const page = async ({
     width = 1440,
@@ -67,7 +71,7 @@ export async function open() {
       'console',
       (message) =>
         message.type() === 'error' &&
-        !/status of (4|5)\d\d/.test(message.text()) &&
+        !/status of (4|5)\d\d|ERR_INCOMPLETE_CHUNKED/.test(message.text()) &&
         faults.push(`console: ${message.text()}`),
     );
     tab.on('pageerror', (error) => faults.push(`page: ${error.message}`));

@@ -69,6 +69,7 @@ it('reads the lists of an event again, each once', () => {
     'attention',
     'checklist',
     'outbox',
+    'counts',
   ]);
   expect(changedPaths(['unknown'])).toEqual([]);
 });

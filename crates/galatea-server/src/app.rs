@@ -25,7 +25,7 @@ pub struct Version {
     /// Such as `0.1.0`.
     pub version: &'static str,
     /// The commit that it was built from.
-    pub commit: &'static str,
+    pub commit: Option<&'static str>,
 }
 
 impl App {

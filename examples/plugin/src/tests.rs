@@ -7,7 +7,7 @@ use galatea_core::{
     model::{OnText, PluginModel, TextAnswer, TextRequest, Tier},
 };
 use galatea_host::{Galatea, Platforms};
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use super::*;
 
@@ -57,20 +57,21 @@ async fn a_poll_is_opened_voted_on_and_shown() {
     let folder = tempfile::tempdir().unwrap();
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("characters/ada.json");
     fs::copy(from, folder.path().join("ada.json")).unwrap();
-    let galatea = Galatea::builder(folder.path())
+    let galatea = Galatea::builder()
+        .folder(folder.path())
         .plugin(model())
         .plugin(plugin())
         .platforms(Platforms::None)
         .build()
         .await
         .unwrap();
-    let ada = galatea.add_agent("ada.json").await.unwrap();
+    let ada = galatea.add_agent(Path::new("ada.json")).start().await.unwrap();
     let mut events = galatea.events().subscribe();
-    let opened = galatea.ask(ada, "ORDER:open! a poll").await.unwrap();
+    let opened = ada.ask("ann", "ORDER:open! a poll").await.unwrap();
     assert_eq!(opened, "Lunch?\n- Pizza: 0\n- Soup: 0");
-    let voted = galatea.ask(ada, "ORDER:vote! soup").await.unwrap();
+    let voted = ada.ask("ann", "ORDER:vote! soup").await.unwrap();
     assert_eq!(voted, "Lunch?\n- Pizza: 0\n- Soup: 1");
-    let shown = galatea.ask(ada, "ORDER:tell! me").await.unwrap();
+    let shown = ada.ask("ann", "ORDER:tell! me").await.unwrap();
     assert_eq!(shown, "poll shown: true");
     let mut published = false;
     while let Ok(event) = events.try_recv() {
@@ -80,13 +81,13 @@ async fn a_poll_is_opened_voted_on_and_shown() {
 
     // Off, its actions and its part of the prompt are gone; what it stored is kept.
     let orchestrator = galatea.orchestrator();
-    orchestrator.disable_plugin(ada, NAME).await.unwrap();
-    let gone = galatea.ask(ada, "ORDER:tell! me").await.unwrap();
+    orchestrator.disable_plugin(ada.id(), NAME).await.unwrap();
+    let gone = ada.ask("ann", "ORDER:tell! me").await.unwrap();
     assert_eq!(gone, "poll shown: false");
-    orchestrator.enable_plugin(ada, NAME).await.unwrap();
-    let back = galatea.ask(ada, "ORDER:tell! me").await.unwrap();
+    orchestrator.enable_plugin(ada.id(), NAME).await.unwrap();
+    let back = ada.ask("ann", "ORDER:tell! me").await.unwrap();
     assert_eq!(back, "poll shown: true");
-    galatea.shutdown().await;
+    galatea.shutdown(Duration::from_secs(10)).await;
 }
 
 #[test]

@@ -397,12 +397,13 @@ async fn a_decision_is_opened_and_taken() {
     let said = stage.until_shown("7", 1).await;
     assert_eq!(said, ["Where to meet?\n\n- Park\n- Cafe"]);
     stage.house.quiet().await;
-    let open = stage.house.store.tasks(stage.house.agent, &["AWAITING_CHOICE".to_owned()]);
-    assert_eq!(open.await.unwrap().len(), 1);
+    let waiting = ["AWAITING_CHOICE".to_owned()];
+    let open = stage.house.store.tasks(stage.house.agent, &waiting).await.unwrap();
+    assert_eq!(open.len(), 1);
     stage.house.say(&spot, "go 1").await;
     stage.house.quiet().await;
-    let open = stage.house.store.tasks(stage.house.agent, &["AWAITING_CHOICE".to_owned()]);
-    assert!(open.await.unwrap().is_empty());
+    let open = stage.house.store.tasks(stage.house.agent, &waiting).await.unwrap();
+    assert!(open.is_empty());
 }
 
 /// A worker that fails as often as it is told.

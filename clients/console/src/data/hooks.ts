@@ -61,10 +61,12 @@ export function refresh(client: QueryClient, reads: string[]): Promise<void> {
 /** Which paths an event of this kind changes. */
 const CHANGES: Record<string, string[]> = {
   turn: ['turns', 'attention', 'checklist'],
+  message: ['turns', 'outbox', 'counts', 'rooms', 'attention'],
+  entity: ['people'],
   attention: ['attention', 'approvals', 'pairing'],
-  connector: ['connectors', 'attention', 'checklist'],
-  outbox: ['outbox', 'attention'],
-  memory: ['memories', 'entities'],
+  connector: ['connectors', 'agents', 'attention', 'checklist'],
+  outbox: ['outbox', 'counts', 'attention'],
+  memory: ['memories', 'people'],
   job: ['knowledge'],
   usage: ['usage', 'budgets'],
   node: ['cluster'],

@@ -1,4 +1,6 @@
 // Requests to the interface: one function, problem details as errors, a deadline on each.
+import { derivedOf, prepare } from './derived';
+import { adapterOf, rewrite } from './server';
 import type { Fault, Fix } from './types';
 
 const DEADLINE_MS = 20_000;
@@ -32,6 +34,15 @@ export function address(path: string, params: Params = {}): string {
   return `/api/v1/${path}${text ? `?${text}` : ''}`;
 }
 
+// Titles that repeat the status say nothing; the detail is the sentence then.
+const STATUS_WORDS =
+  /^(Bad Request|Unauthorized|Forbidden|Not Found|Method Not Allowed|Conflict|Payload Too Large|Unprocessable Entity|Unprocessable Content|Too Many Requests|Internal Server Error|Service Unavailable|Gateway Timeout|Unsupported Media Type)$/;
+
+function sentence(title: string, detail: string | undefined): string {
+  if (!detail || !STATUS_WORDS.test(title)) return title;
+  return `${detail.charAt(0).toUpperCase()}${detail.slice(1)}`;
+}
+
 async function problem(response: Response): Promise<Problem> {
   const body = (await response.json().catch(() => ({}))) as Record<string, unknown>;
   const text = (name: string) => (typeof body[name] === 'string' ? (body[name] as string) : undefined);
@@ -39,8 +50,8 @@ async function problem(response: Response): Promise<Problem> {
   return new Problem(
     response.status,
     text('code') ?? `HTTP-${response.status}`,
-    text('title') ?? response.statusText,
-    text('detail'),
+    sentence(text('title') ?? response.statusText, text('detail')),
+    text('title') && STATUS_WORDS.test(text('title') ?? '') ? undefined : text('detail'),
     fix,
     text('needs'),
   );
@@ -48,8 +59,25 @@ async function problem(response: Response): Promise<Problem> {
 
 export type Options = { signal?: AbortSignal; etag?: string; params?: Params };
 
-/** Sends a request and reads its JSON. Throws `Problem`. */
+/** What a view asks for, in the words of the server, and its answer in the words of the view. */
 export async function call<T>(method: string, path: string, body?: unknown, options: Options = {}): Promise<T> {
+  const get = <A>(other: string, params: Params = {}) =>
+    request<A>('GET', other, undefined, { signal: options.signal, params });
+  const asked = { method, path, params: options.params ?? {}, body };
+  try {
+    const next = rewrite(await prepare(asked, get));
+    const answer = await request<unknown>(next.method, next.path, next.body, { ...options, params: next.params });
+    const adapter = adapterOf(method, path);
+    return (adapter ? await adapter(answer, get, asked) : answer) as T;
+  } catch (error) {
+    const derived = method === 'GET' && error instanceof Problem && error.status === 404 ? derivedOf(path) : undefined;
+    if (!derived) throw error;
+    return (await derived(get)) as T;
+  }
+}
+
+/** Sends a request and reads its JSON. Throws `Problem`. */
+export async function request<T>(method: string, path: string, body?: unknown, options: Options = {}): Promise<T> {
   const headers: Record<string, string> = { accept: 'application/json' };
   const raw = body instanceof Blob;
   if (body !== undefined && !raw) headers['content-type'] = 'application/json';

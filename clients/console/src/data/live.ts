@@ -1,5 +1,6 @@
 // Live events: one stream for the page, resumed by number, batched 250 ms. REST stays the truth:
 // after a gap every list is read again.
+import { parseEvents } from './http';
 import type { LiveEvent } from './types';
 
 const BATCH_MS = 250;
@@ -8,7 +9,7 @@ const RETRY_MS = 4_000;
 export type LiveState = { state: 'connecting' | 'following' | 'reconnecting'; lastAt: number; skew: number };
 type Listener = (events: LiveEvent[], gap: boolean) => void;
 
-let source: EventSource | null = null;
+let source: AbortController | null = null;
 let seq = 0;
 let current: LiveState = { state: 'connecting', lastAt: 0, skew: 0 };
 let batch: LiveEvent[] = [];
@@ -44,24 +45,44 @@ function arrive(event: LiveEvent) {
   schedule();
 }
 
+async function follow(control: AbortController): Promise<void> {
+  const response = await fetch(`/api/v1/events${seq > 0 ? `?after=${seq}` : ''}`, {
+    signal: control.signal,
+    credentials: 'same-origin',
+  });
+  if (!response.ok || !response.body) throw new Error(String(response.status));
+  set({ state: 'following', lastAt: Date.now() });
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const { events, tail } = parseEvents(rest + value);
+    rest = tail;
+    for (const [name, data] of events) {
+      if (name === 'missed') {
+        missed = true;
+        schedule();
+      } else if (typeof data.seq === 'number') arrive(data as unknown as LiveEvent);
+    }
+  }
+}
+
 function open() {
   if (source || document.hidden) return;
-  source = new EventSource(`/api/v1/live?after=${seq}`);
-  source.onopen = () => set({ state: 'following', lastAt: Date.now() });
-  source.addEventListener('live', (message) => arrive(JSON.parse((message as MessageEvent<string>).data) as LiveEvent));
-  source.addEventListener('gap', () => {
-    missed = true;
-    schedule();
-  });
-  source.onerror = () => {
+  const control = new AbortController();
+  source = control;
+  const again = () => {
+    if (source !== control) return;
     close();
     set({ state: 'reconnecting' });
     retry = setTimeout(open, RETRY_MS);
   };
+  follow(control).then(again, again);
 }
 
 function close() {
-  source?.close();
+  source?.abort();
   source = null;
   if (retry) clearTimeout(retry);
   retry = null;

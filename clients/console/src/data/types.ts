@@ -109,9 +109,9 @@ export type Agent = {
   model: string;
   offline: boolean;
   platforms: Platform[];
-  turnsToday: number;
-  costToday: number;
-  version: number;
+  turnsToday: number | null;
+  costToday: number | null;
+  version: number | null;
   greetings: string[];
   fault?: Fault;
 };
@@ -169,8 +169,8 @@ export type Person = {
   identities: { platform: Platform; handle: string }[];
   roles: string[];
   lastSeen: number;
-  messages: number;
-  facts: number;
+  messages: number | null;
+  facts: number | null;
   blocked: boolean;
 };
 export type Room = {
@@ -179,8 +179,8 @@ export type Room = {
   platform: Platform;
   kind: 'dm' | 'group';
   agent: string;
-  people: number;
-  messages: number;
+  people: number | null;
+  messages: number | null;
   lastAt: number;
   muted: boolean;
 };
@@ -217,7 +217,7 @@ export type Document = {
 };
 export type Passage = { document: string; name: string; place: string; score: number; text: string };
 
-export type SendState = 'gave-up' | 'waiting' | 'sending' | 'sent' | 'unsure';
+export type SendState = 'gave-up' | 'waiting' | 'sending' | 'sent' | 'unsure' | 'expired';
 export type Attempt = { at: number; status: string; note?: string };
 export type Delivery = {
   id: string;
@@ -348,7 +348,7 @@ export type User = {
   role: Role;
   agents: string;
   lastSeen: number | null;
-  state: 'active' | 'invited';
+  state: 'active' | 'invited' | 'off';
   you: boolean;
   removable: boolean;
   why?: string;

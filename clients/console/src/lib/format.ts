@@ -58,7 +58,8 @@ export function money(value: number | null, local = false): string {
   return `$${value.toFixed(2)}`;
 }
 
-export function count(value: number): string {
+export function count(value: number | null): string {
+  if (value === null) return '–';
   return value.toLocaleString(intl());
 }
 

@@ -229,7 +229,7 @@ export function SecretField(props: { label: string; state: string; onSave: (valu
   if (value === null) {
     return (
       <div className="field secret">
-        <span className="field-label">{props.label}</span>
+        <span className="sr">{props.label}</span>
         <span className="secret-state">{props.state}</span>
         <Button small onClick={() => setValue('')}>
           {t('Replace')}

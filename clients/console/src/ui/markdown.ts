@@ -35,6 +35,11 @@ DOMPurify.addHook('afterSanitizeAttributes', (node) => {
   }
 });
 
+const plain = (text: string) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
+
+// Markup in a message is shown as the text that it is; pictures are their words.
+marked.use({ renderer: { html: ({ text }) => plain(text), image: ({ text }) => plain(text) } });
+
 export function toHtml(text: string): string {
   const html = marked.parse(text, { async: false, gfm: true, breaks: true });
   return DOMPurify.sanitize(html, {

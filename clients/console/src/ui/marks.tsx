@@ -24,6 +24,7 @@ const STATES: Record<string, [mark: string, tone: Tone, text: string]> = {
   pending: ['◷', 'warn', msg('waiting')],
   sending: ['▸', 'info', msg('sending')],
   sent: ['✓', 'ok', msg('sent')],
+  expired: ['○', 'muted', msg('expired')],
   unsure: ['◐', 'warn', msg('unsure')],
   ready: ['✓', 'ok', msg('ready')],
   queued: ['◷', 'muted', msg('queued')],
@@ -105,6 +106,7 @@ export function Freshness({ paused = 0, onResume }: { paused?: number; onResume?
 /** A time: relative under an hour, both zones in the title. */
 export function Time({ at, plain = false }: { at: number; plain?: boolean }) {
   const now = useNow(15_000);
+  if (!at) return <span className="num">–</span>;
   return (
     <time dateTime={new Date(at).toISOString()} title={both(at)} className="num">
       {plain ? clock(at) : ago(at, now)}

@@ -28,7 +28,7 @@ export function Palette({ onClose, onKeys }: { onClose: () => void; onKeys: () =
   const [at, setAt] = useState(0);
   const agents = useOne<Paged<Agent>>('agents').data;
   const rooms = useOne<Paged<Room>>('rooms', { limit: 100 }).data;
-  const people = useOne<Paged<Person>>('entities', { limit: 100 }).data;
+  const people = useOne<Paged<Person>>('people', { limit: 100 }).data;
   const entries = useMemo<Entry[]>(() => {
     const go = (path: string) => () => navigate(path);
     const list: Entry[] = [

@@ -83,12 +83,14 @@ export function Shell({ children, onLocale }: { children: ReactNode; onLocale: (
         <Link href="/" className="brand">
           Galatea
         </Link>
-        <Link href="/agents" className="answering num">
-          <StateChip
-            state={answering === all.length && all.length > 0 ? 'replied' : 'degraded'}
-            text={t('{a} of {n} answering', { a: answering, n: all.length })}
-          />
-        </Link>
+        {agents.data && (
+          <Link href="/agents" className="answering num">
+            <StateChip
+              state={answering === all.length && all.length > 0 ? 'replied' : 'degraded'}
+              text={all.length === 0 ? t('no agent') : t('{a} of {n} answering', { a: answering, n: all.length })}
+            />
+          </Link>
+        )}
         <button type="button" className="find" onClick={() => setOpen('palette')}>
           <span className="find-long">{t('Search or do…')}</span>
           <span className="find-short">{t('Find')}</span>

@@ -108,6 +108,13 @@ function Failed({ error, onRetry }: { error: Problem; onRetry: () => unknown }) 
       </div>
     );
   }
+  if (error.code === 'GAL-API-ROUTE') {
+    return (
+      <div className="state">
+        <p>{t('This server does not offer this part.')}</p>
+      </div>
+    );
+  }
   return (
     <div className="state">
       <ErrorNote fault={error.fault}>

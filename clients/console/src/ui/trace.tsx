@@ -58,7 +58,11 @@ export function WaterfallRow(props: {
       onDoubleClick={props.onFold}
       title={step.note}
     >
-      <span className="wf-name" style={{ paddingInlineStart: `${step.depth * 14}px` }}>
+      <span
+        className="wf-name"
+        title={`${stepKind(step.kind)} ${step.name}`}
+        style={{ paddingInlineStart: `${step.depth * 14}px` }}
+      >
         {props.hasChildren && <span aria-hidden="true">{props.folded ? '▸ ' : '▾ '}</span>}
         {step.state === 'bad' && <span className="bad">✕ </span>}
         <em>{stepKind(step.kind)}</em> {step.name}

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { type Agent, call, type Paged, useAction, useOne } from '../data';
 import { t } from '../i18n';
-import { money } from '../lib/format';
+import { count, money } from '../lib/format';
 import {
   Button,
   Dialog,
@@ -25,7 +25,7 @@ export default function Agents() {
   const [adding, setAdding] = useState(false);
   const { toast, fail } = useOverlay();
   const turn = useAction(
-    ({ id, on }: { id: string; on: boolean }) => call('POST', `agents/${id}/${on ? 'resume' : 'pause'}`),
+    ({ id, on }: { id: string; on: boolean }) => call('POST', `agents/${id}/${on ? 'start' : 'stop'}`),
     ['agents'],
   );
   const items = query.data?.items ?? [];
@@ -93,14 +93,16 @@ export default function Agents() {
                 </RoleGate>
               </div>
               <div className="record-facts wide">
-                <span>
-                  {t('Model')} <span className="num">{agent.model}</span>
-                </span>
-                <span>v{agent.version}</span>
+                {agent.model && (
+                  <span>
+                    {t('Model')} <span className="num">{agent.model}</span>
+                  </span>
+                )}
+                {agent.version !== null && <span>v{agent.version}</span>}
               </div>
               <div className="figures small wide">
                 <Figure
-                  value={agent.turnsToday}
+                  value={count(agent.turnsToday)}
                   label={t('turns today')}
                   href={`/traces?q=${encodeURIComponent(agent.name)}`}
                 />

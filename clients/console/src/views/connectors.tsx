@@ -85,11 +85,9 @@ function Card({ connector: c }: { connector: Connector }) {
         <PlatformTag platform={c.platform} />
         <h2>{c.name}</h2>
         <StateChip state={c.state} />
-        <span className="muted">{t('since {time}', { time: ago(c.since, now) })}</span>
+        {c.since > 0 && <span className="muted">{t('since {time}', { time: ago(c.since, now) })}</span>}
         <span>{c.account}</span>
-        <span className="muted">
-          {c.scope} · {c.agent}
-        </span>
+        <span className="muted">{[c.scope, c.agent].filter(Boolean).join(' · ')}</span>
         <span className="page-actions">
           <RoleGate needs="operator">
             <Button onClick={asked} busy={run.isPending}>
@@ -108,7 +106,7 @@ function Card({ connector: c }: { connector: Connector }) {
           </RoleGate>
         </span>
       </div>
-      <HistoryBar cells={c.history} end={now} label={c.name} />
+      {c.history.length > 0 && <HistoryBar cells={c.history} end={now} label={c.name} />}
       {c.problems.map((problem) => (
         <ErrorNote
           key={problem.code}
@@ -144,17 +142,21 @@ function Card({ connector: c }: { connector: Connector }) {
             {x.ok ? '✓' : '✕'} {x.text}
           </span>
         ))}
-        <span className="text-2">{t('last event {time}', { time: span(Math.max(0, now - c.lastEvent)) })}</span>
+        {c.lastEvent > 0 && (
+          <span className="text-2">{t('last event {time}', { time: span(Math.max(0, now - c.lastEvent)) })}</span>
+        )}
         {c.bucket && (
           <span className="num">
             {t('sends {used}/{limit}', { used: c.bucket.used, limit: c.bucket.limit })}{' '}
             <Countdown at={c.bucket.resetAt} />
           </span>
         )}
-        <span className="text-2">{t('breaker {state}', { state: c.breaker })}</span>
-        <span className="text-2">
-          {t('{n, plural, one {# reconnect} other {# reconnects}} today', { n: c.reconnects })}
-        </span>
+        {c.breaker && <span className="text-2">{t('breaker {state}', { state: c.breaker })}</span>}
+        {c.history.length > 0 && (
+          <span className="text-2">
+            {t('{n, plural, one {# reconnect} other {# reconnects}} today', { n: c.reconnects })}
+          </span>
+        )}
         {c.invite && (
           <Button small onClick={() => copy(c.invite ?? '')}>
             {t('Copy invite link')}

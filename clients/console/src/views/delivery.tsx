@@ -28,13 +28,13 @@ import {
 import { nextPage } from './memory';
 
 type Counts = Record<string, number>;
-type Change = { ids: string[]; verb: 'retry' | 'discard' | 'sent' };
+type Change = { ids: string[]; verb: 'retry' | 'drop' | 'sent' };
 
 export default function Delivery() {
   const [filters, setFilters] = useFilters();
   const tab = filters.tab ?? 'gave-up';
-  const counts = useOne<Counts>('outbox/counts').data ?? {};
-  const query = useList<Send>('outbox', { state: tab === 'gave-up' ? 'gave-up,unsure' : tab });
+  const counts = useOne<Counts>('counts').data ?? {};
+  const query = useList<Send>('outbox', { state: tab });
   const [marked, setMarked] = useState<Set<string>>(new Set());
   const { toast, fail, confirm } = useOverlay();
   const phone = usePhone();
@@ -63,7 +63,7 @@ export default function Delivery() {
       action: t('Drop messages'),
       onConfirm: () =>
         change.mutate(
-          { ids: sends.map((s) => s.id), verb: 'discard' },
+          { ids: sends.map((s) => s.id), verb: 'drop' },
           {
             onSuccess: () => {
               setMarked(new Set());
@@ -120,7 +120,9 @@ export default function Delivery() {
           setFilters({ tab: id, id: null });
         }}
         tabs={[
-          { id: 'gave-up', label: t('Gave up'), count: (counts['gave-up'] ?? 0) + (counts.unsure ?? 0) },
+          { id: 'gave-up', label: t('Gave up'), count: counts['gave-up'] ?? 0 },
+          ...(counts.unsure ? [{ id: 'unsure', label: t('Unsure'), count: counts.unsure }] : []),
+          ...(counts.expired ? [{ id: 'expired', label: t('Expired'), count: counts.expired }] : []),
           { id: 'waiting', label: t('Waiting'), count: counts.waiting ?? 0 },
           { id: 'sending', label: t('Sending'), count: counts.sending ?? 0 },
           { id: 'sent', label: t('Sent'), count: counts.sent },
@@ -229,7 +231,7 @@ function SendPane({
   const [text, setText] = useState<string | null>(null);
   const { toast, fail } = useOverlay();
   const edit = useAction((next: string) => call('POST', `outbox/${send.id}/edit`, { text: next }), ['outbox']);
-  const open = send.state === 'gave-up' || send.state === 'waiting' || send.state === 'unsure';
+  const open = send.state !== 'sent' && send.state !== 'sending';
   return (
     <DetailPane
       title={

@@ -62,7 +62,7 @@ export default function Design() {
                 ↓
               </ui.IconButton>
               <ui.Menu
-                label="Actions"
+                label="Menu"
                 items={[
                   { label: 'Dry run again', hotkey: 'r', onSelect: () => {} },
                   { label: 'Save as test', onSelect: () => {} },

@@ -16,7 +16,7 @@ import { differences } from '../lib/diff';
 import { useFilters } from '../lib/filters';
 import { ago, stamp } from '../lib/format';
 import { faultAt } from '../lib/json';
-import { Button, Dialog, Diff, ErrorNote, RoleGate, StateView, Tabs, useOverlay } from '../ui';
+import { Button, Dialog, Diff, ErrorNote, PageHead, RoleGate, StateView, Tabs, useOverlay } from '../ui';
 import { Basics, type Draft, Examples, Rules, Style } from './editor-form';
 import { Tools } from './tools';
 
@@ -27,6 +27,7 @@ export default function Editor() {
   const query = useOne<Character>(`characters/${id}`);
   return (
     <div className="page">
+      {!query.data && <PageHead title={t('Agents')} />}
       <StateView query={query}>
         {query.data && <Form key={`${id}-${query.data.version}`} id={id} character={query.data} />}
       </StateView>

@@ -29,14 +29,18 @@ export function Login() {
   // biome-ignore lint/correctness/useExhaustiveDependencies: The link is used once, when the page opens.
   useEffect(() => {
     document.title = `${t('Sign in')} · Galatea`;
-    const code = window.location.hash.slice(1);
+    const use = () => {
+      const code = window.location.hash.slice(1);
+      if (!code) return;
+      window.history.replaceState(null, '', '/login');
+      void enter('session', { link: code });
+    };
     if (out) {
       void call('DELETE', 'session').catch(() => {});
       client.clear();
-    } else if (code) {
-      window.history.replaceState(null, '', '/login');
-      void enter('session/link', { code });
-    }
+    } else use();
+    window.addEventListener('hashchange', use);
+    return () => window.removeEventListener('hashchange', use);
   }, []);
   return (
     <main className="login-page">

@@ -206,7 +206,7 @@ function FactPane({ fact, onClose }: { fact: Fact; onClose: () => void }) {
 function People() {
   const [filters, setFilters] = useFilters();
   const words = filters.q ?? '';
-  const query = useList<Person>('entities', { q: words });
+  const query = useList<Person>('people', { q: words });
   const selected = query.items.find((person) => person.id === filters.id);
   return (
     <>
@@ -256,7 +256,7 @@ function People() {
 
 function PersonPane({ person, onClose }: { person: Person; onClose: () => void }) {
   const { toast, fail, confirm } = useOverlay();
-  const forget = useAction(() => call('DELETE', `entities/${person.id}`), ['entities', 'memories', 'rooms']);
+  const forget = useAction(() => call('DELETE', `people/${person.id}`), ['people', 'memories', 'rooms']);
   return (
     <DetailPane title={person.name} onClose={onClose}>
       <KeyValue
@@ -280,7 +280,7 @@ function PersonPane({ person, onClose }: { person: Person; onClose: () => void }
       />
       <RoleGate needs="operator">
         <div className="buttons">
-          <a className="button" href={`/api/v1/entities/${person.id}/export`} download={`${person.id}.json`}>
+          <a className="button" href={`/api/v1/people/${person.id}/export`} download={`${person.id}.json`}>
             {t('Export person')}
           </a>
           <Button
@@ -288,10 +288,13 @@ function PersonPane({ person, onClose }: { person: Person; onClose: () => void }
             onClick={() =>
               confirm({
                 title: t('Forget everything about {name}?', { name: person.name }),
-                text: t(
-                  '{messages, plural, one {# message} other {# messages}} and {facts, plural, one {# fact} other {# facts}} are deleted on all platforms. This cannot be undone.',
-                  { messages: person.messages, facts: person.facts },
-                ),
+                text:
+                  person.messages === null
+                    ? t('Messages and facts are deleted on all platforms. This cannot be undone.')
+                    : t(
+                        '{messages, plural, one {# message} other {# messages}} and {facts, plural, one {# fact} other {# facts}} are deleted on all platforms. This cannot be undone.',
+                        { messages: person.messages ?? 0, facts: person.facts ?? 0 },
+                      ),
                 action: t('Forget everything'),
                 onConfirm: () =>
                   forget.mutate(undefined, {
@@ -358,9 +361,9 @@ function Rooms() {
                     )}
                   </span>
                   <span className="num end">
-                    {t('{n, plural, one {# person} other {# people}}', { n: room.people })}
+                    {room.people !== null && t('{n, plural, one {# person} other {# people}}', { n: room.people })}
                   </span>
-                  <span className="num end">{t('{n} msg', { n: count(room.messages) })}</span>
+                  <span className="num end">{room.messages !== null && t('{n} msg', { n: count(room.messages) })}</span>
                   <span className="end">
                     <Time at={room.lastAt} />
                   </span>

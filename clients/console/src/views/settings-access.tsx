@@ -62,7 +62,7 @@ function PairingRequests() {
 function Blocks() {
   const query = useOne<Paged<Block>>('blocks');
   const { toast, fail } = useOverlay();
-  const lift = useAction((id: string) => call('DELETE', `blocks/${id}`), ['blocks', 'entities']);
+  const lift = useAction((id: string) => call('DELETE', `blocks/${id}`), ['blocks', 'people']);
   const items = query.data?.items ?? [];
   return (
     <section className="section" aria-label={t('Blocked people')}>

@@ -147,11 +147,14 @@ function Trace({ id }: { id: string }) {
   useKeys({ j: () => go(1), k: () => go(-1), r: dryRun, c: copy });
   if (query.error?.status === 404) {
     return (
-      <div className="state">
-        <p>{t('No such trace here. It may be older than 7 days.')}</p>
-        <Link href="/traces" className="button">
-          {t('Open Traces')}
-        </Link>
+      <div className="page">
+        <PageHead title={t('Traces')} />
+        <div className="state">
+          <p>{t('No such trace here. It may be older than 7 days.')}</p>
+          <Link href="/traces" className="button">
+            {t('Open Traces')}
+          </Link>
+        </div>
       </div>
     );
   }

@@ -58,8 +58,8 @@ export function TurnPane({ turn, onClose }: { turn: Turn; onClose: () => void })
   const [reply, setReply] = useState<string | null>(null);
   const { toast, fail, confirm } = useOverlay();
   const mute = useAction((on: boolean) => call('PATCH', `rooms/${turn.room}`, { muted: on }), ['rooms']);
-  const pause = useAction((on: boolean) => call('POST', `agents/${turn.agent}/${on ? 'pause' : 'resume'}`), ['agents']);
-  const block = useAction(() => call('POST', `entities/${turn.person}/block`), ['entities', 'blocks']);
+  const pause = useAction((on: boolean) => call('POST', `agents/${turn.agent}/${on ? 'stop' : 'start'}`), ['agents']);
+  const block = useAction(() => call('POST', `people/${turn.person}/block`), ['people', 'blocks']);
   const send = useAction(
     (text: string) => call('POST', `rooms/${turn.room}/say`, { agent: turn.agent, text }),
     ['turns', 'outbox'],

@@ -331,7 +331,7 @@ function Sessions() {
 }
 
 function Audit() {
-  const query = useList<Change>('audit');
+  const query = useList<Change>('changes');
   return (
     <StateView query={query} empty={query.items.length === 0} nothing={{ text: t('Nothing was changed yet.') }}>
       <div className="table-scroll free" tabIndex={0} role="region" aria-label={t('Who did what')}>

@@ -209,16 +209,16 @@ impl Ops {
         }))
     }
 
-    /// Ends the operator's own session.
+    /// Ends the operator's own session. A token is revoked, not signed out.
     ///
     /// # Errors
-    /// Failures of the store.
+    /// `NotFound` if the request has no session, and failures of the store.
     pub async fn sign_out(&self, by: &Operator) -> Result<()> {
-        if let Some(id) = by.credential {
-            self.store.end_credential(id).await?;
-            self.record(by, "session.end", id, None, None).await?;
-        }
-        Ok(())
+        let own = self.sessions(by).await?;
+        let own = own.into_iter().find(|session| Some(session.id) == by.credential);
+        let id = own.ok_or_else(|| unknown("this request has no session"))?.id;
+        self.store.end_credential(id).await?;
+        self.record(by, "session.end", id, None, None).await
     }
 
     /// Sessions: an owner sees all, everybody else their own.

@@ -1,6 +1,7 @@
 //! The routes: one file per resource.
 
 mod agents;
+mod console;
 mod events;
 mod health;
 mod house;
@@ -95,6 +96,7 @@ pub fn router(app: Arc<App>) -> Router {
         .layer(from_fn_with_state(Arc::clone(&app), once))
         .layer(from_fn_with_state(Arc::clone(&app), auth::identify))
         .merge(pages::routes(document))
+        .merge(console::routes())
         .merge(health::routes())
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)

@@ -1,10 +1,9 @@
-//! Pages for browsers: sign-in, and the description of the API. Their files are part of the program; none
-//! comes from elsewhere.
+//! The description of the API as a page. Its files are part of the program; none comes from elsewhere.
 
 use axum::{
     Router,
     http::header,
-    response::{IntoResponse as _, Redirect, Response},
+    response::{IntoResponse as _, Response},
     routing::get,
 };
 use bytes::Bytes;
@@ -27,17 +26,12 @@ pub(super) fn routes(document: String) -> Router<Arc<App>> {
             [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-cache")];
         (headers, document.clone())
     };
-    let login = || async { file(HTML, include_str!("../../assets/login.html")) };
     let docs = || async { file(HTML, include_str!("../../assets/docs.html")) };
-    let login_script = || async { file(SCRIPT, include_str!("../../assets/login.js")) };
     let docs_script = || async { file(SCRIPT, include_str!("../../assets/docs.js")) };
     let style = || async { file(STYLE, include_str!("../../assets/page.css")) };
     Router::new()
-        .route("/", get(|| async { Redirect::temporary("/docs") }))
-        .route("/login", get(login))
         .route("/docs", get(docs))
         .route("/openapi.json", get(described))
-        .route("/assets/login.js", get(login_script))
         .route("/assets/docs.js", get(docs_script))
         .route("/assets/page.css", get(style))
 }

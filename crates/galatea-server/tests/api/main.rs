@@ -5,4 +5,5 @@ mod guard;
 mod house;
 mod lists;
 mod live;
+mod page;
 mod support;

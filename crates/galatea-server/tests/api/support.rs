@@ -113,7 +113,7 @@ impl Server {
         let live = Live::start(&store, &clock, &events, true);
         let redactor = Redactor::default();
         redactor.learn("correct-horse-battery");
-        let version = Version { version: "0.1.0", commit: "abc" };
+        let version = Version { version: "0.1.0", commit: Some("abc") };
         let app = App::new(ops.clone(), live, probe(), redactor, version);
         Self { router: router(app), ops, store, events }
     }

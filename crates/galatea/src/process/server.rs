@@ -8,7 +8,7 @@ use galatea_host::{
     ops::{Operator, Ops, live::Live},
     readiness::Probe,
 };
-use galatea_http::listen::{Limits, serve};
+use galatea_http::listen::{Limits, StreamLimits, serve};
 use galatea_server::{App, Version, router};
 use std::{io, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
@@ -46,7 +46,7 @@ impl Server {
         let stopped = async {
             let _ = stopped.await;
         };
-        let task = tokio::spawn(serve(listener, router(app), Limits::SERVER, stopped));
+        let task = tokio::spawn(serve(listener, router(app), limits(), stopped));
         Self { ops, stop, task }
     }
 
@@ -63,4 +63,20 @@ impl Server {
         let _ = self.stop.send(());
         let _ = tokio::time::timeout(END, self.task).await;
     }
+}
+
+/// Bounds of the listener: a quarter of the files that the process may open. The database, platforms
+/// and models need theirs, whoever asks the server.
+fn limits() -> Limits {
+    let connections = (open_files() / 4).clamp(64, Limits::SERVER.connections);
+    let most = connections - connections / 4;
+    let streams = StreamLimits { most, ..Limits::SERVER.streams };
+    Limits { connections, streams, ..Limits::SERVER }
+}
+
+/// How many files the process may open; 1,024 where the system does not say, as most allow.
+fn open_files() -> usize {
+    use nix::sys::resource::{Resource, getrlimit};
+    let (soft, _) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((1_024, 1_024));
+    usize::try_from(soft).unwrap_or(usize::MAX)
 }
