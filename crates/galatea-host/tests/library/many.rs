@@ -29,7 +29,7 @@ async fn idle(agents: usize) -> (u64, u64, Duration) {
     let added = futures::future::join_all(adding).await;
     let took = began.elapsed();
     let each = resident().saturating_sub(before) / u64::try_from(agents).unwrap();
-    let last = added.into_iter().map(Result::unwrap).last();
+    let last = added.into_iter().map(Result::unwrap).next_back();
     if let Some(last) = &last {
         last.ask("alice", "hello").await.unwrap();
     }
@@ -54,4 +54,6 @@ async fn five_hundred_agents_are_cheap_and_idle_statements_do_not_grow() {
     // One look may fall into one of the spans and not into the other.
     assert!(crowd <= alone + 4, "{crowd} statements with {MANY} agents, {alone} with one");
     assert!(each <= 200, "{each} KiB an agent");
+    // Two seconds are meant; a busy machine takes longer.
+    assert!(took < Duration::from_secs(20), "{took:?}");
 }

@@ -17,6 +17,6 @@ async fn main() -> Result<()> {
 }
 
 /// The answer of the character in a file.
-pub async fn answer(builder: Builder, file: &Path, question: &str) -> Result<String> {
+pub(crate) async fn answer(builder: Builder, file: &Path, question: &str) -> Result<String> {
     builder.answer(AgentSource::from(file), "caller", question).await
 }

@@ -11,7 +11,7 @@ async fn main() -> Result<()> {
 }
 
 /// Answers each line of `input` until it ends.
-pub async fn talk(
+pub(crate) async fn talk(
     builder: Builder,
     input: impl AsyncBufRead + Unpin,
     mut output: impl AsyncWrite + Unpin,

@@ -25,7 +25,7 @@ async fn main() -> Result<()> {
 }
 
 /// The routes of an agent.
-pub fn router(nova: Agent) -> Router {
+pub(crate) fn router(nova: Agent) -> Router {
     Router::new().route("/ask/{name}", post(ask)).with_state(nova)
 }
 
