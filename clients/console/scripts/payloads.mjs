@@ -1,0 +1,75 @@
+// 200 hostile texts: elements with handlers, addresses that run, markdown that hides them.
+const HANDLERS = [
+  'onerror',
+  'onload',
+  'onclick',
+  'onmouseover',
+  'onfocus',
+  'onanimationstart',
+  'ontoggle',
+  'onpointerenter',
+];
+const ELEMENTS = [
+  'img src=x',
+  'svg',
+  'body',
+  'iframe src=//evil',
+  'video src=x',
+  'audio src=x',
+  'input autofocus',
+  'details open',
+  'marquee',
+  'object data=x',
+];
+const SCHEMES = [
+  'javascript:alert(1)',
+  'JaVaScRiPt:alert(1)',
+  'java\tscript:alert(1)',
+  '&#106;avascript:alert(1)',
+  'data:text/html,<script>alert(1)</script>',
+  'vbscript:msgbox(1)',
+  'file:///etc/passwd',
+  'blob:x',
+  '//evil.example/x',
+  'javascript&colon;alert(1)',
+];
+const SHAPES = [
+  (s) => `[x](${s})`,
+  (s) => `<a href="${s}">x</a>`,
+  (s) => `![x](${s})`,
+  (s) => `<${s}>`,
+  (s) => `[x]: ${s}\n\n[x]`,
+  (s) => `<form action="${s}"><button>x</button></form>`,
+  (s) => `<iframe src="${s}"></iframe>`,
+  (s) => `<math href="${s}">x</math>`,
+  (s) => `<svg><a xlink:href="${s}">x</a></svg>`,
+  (s) => `<base href="${s}">`,
+];
+const MIXED = [
+  '<script>alert(1)</script>',
+  '<style>*{background:url(//evil)}</style>',
+  '<link rel=stylesheet href=//evil>',
+  '<meta http-equiv=refresh content=0>',
+  '```<script>alert(1)</script>```',
+  '`<img src=x onerror=alert(1)>`',
+  '<noscript><p title="</noscript><img src=x onerror=alert(1)>">',
+  '<math><mtext><table><mglyph><style><img src=x onerror=alert(1)>',
+  '<svg><animate onbegin=alert(1)>',
+  '<template><script>alert(1)</script></template>',
+  '<p id=x class=y style="position:fixed">x</p>',
+  '<b title="x" data-x="y">x</b>',
+  '| a |\n|---|\n| <img src=x onerror=alert(1)> |',
+  '> <script>alert(1)</script>',
+  '# <svg onload=alert(1)>',
+  '- <iframe srcdoc="<script>alert(1)</script>">',
+  '<a href="https://ok.example" onclick=alert(1)>x</a>',
+  '<a href=" javascript:alert(1)">x</a>',
+  '<!--<img src=x onerror=alert(1)>-->',
+  '<xmp><img src=x onerror=alert(1)></xmp>',
+];
+
+export const payloads = [
+  ...ELEMENTS.flatMap((element) => HANDLERS.map((handler) => `<${element} ${handler}=alert(1)>`)),
+  ...SCHEMES.flatMap((scheme) => SHAPES.map((shape) => shape(scheme))),
+  ...MIXED,
+];
