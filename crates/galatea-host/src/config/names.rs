@@ -245,12 +245,20 @@ fn near(name: &str) -> impl Iterator<Item = (&'static Variable, &'static str, us
     // Computing the distance takes time proportional to the product of the lengths. No known name
     // is this long.
     let wanted = if name.len() > 64 { String::new() } else { name.to_uppercase() };
+    let length = wanted.chars().count();
     all_variables()
         .flat_map(|v| {
             std::iter::once(v.name).chain(v.aliases.iter().copied()).map(move |known| (v, known))
         })
-        .map(move |(v, known)| (v, known, strsim::damerau_levenshtein(&wanted, known)))
-        .filter(|(_, known, distance)| *distance <= (known.len() / 5).max(1) && known.len() >= 6)
+        .filter_map(move |(v, known)| {
+            let most = (known.len() / 5).max(1);
+            // The distance is at least the difference of the lengths.
+            if known.len() < 6 || known.len().abs_diff(length) > most {
+                return None;
+            }
+            let distance = strsim::damerau_levenshtein(&wanted, known);
+            (distance <= most).then_some((v, known, distance))
+        })
 }
 
 #[cfg(test)]
