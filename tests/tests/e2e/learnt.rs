@@ -36,7 +36,7 @@ async fn a_refused_field_and_a_model_without_tools_are_told() {
     assert!(requests.iter().any(tried), "the model is tried with a harmless tool");
     let asked = requests.iter().rev().find(|request| !asks_nothing(request)).unwrap();
     assert!(asked.body.get("tools").is_none(), "it failed, so it is offered none: {}", asked.body);
-    let (models, doctor) = (said(&stage, &["models"]).await, said(&stage, &["doctor"]).await);
+    let (models, doctor) = (said(&stage, &["models", "ls"]).await, said(&stage, &["doctor"]).await);
     for (name, output) in [("models", &models), ("doctor", &doctor)] {
         assert!(output.contains("is offered no tools"), "{name}: {output}");
         assert!(output.contains("stream_options"), "{name}: {output}");

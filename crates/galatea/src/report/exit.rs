@@ -90,6 +90,7 @@ fn cause(code: &str) -> Option<Cause> {
         | "GAL-UNEXPECTED"
         | "GAL-BREAKER"
         | "GAL-LIMIT"
+        | "GAL-AGENT-LIMIT"
         | "GAL-AGENT-TWICE"
         | "GAL-CLOCK"
         | "GAL-CLOCK-SKEW"
@@ -109,9 +110,9 @@ fn cause(code: &str) -> Option<Cause> {
 fn by_area(area: &str) -> Option<Cause> {
     Some(match area {
         "CFG" | "CHAR" => Cause::Configuration,
-        "API" | "AUTH" | "BLOCK" | "CHAT" | "CLUSTER" | "CONNECTOR" | "EXPLAIN" | "HTTP"
-        | "MCP" | "MODEL" | "ORIGIN" | "OUTBOX" | "PLUGIN" | "SEND" | "STATUS" | "TASK"
-        | "TERM" | "TURN" => Cause::Kind,
+        "API" | "AUTH" | "BLOCK" | "CHAT" | "CLUSTER" | "CONNECTOR" | "EXPLAIN" | "GRANT"
+        | "HTTP" | "MCP" | "MODEL" | "ORIGIN" | "OUTBOX" | "PLUGIN" | "SEND" | "SERVICE"
+        | "STATUS" | "TASK" | "TERM" | "TURN" => Cause::Kind,
         _ => return None,
     })
 }
