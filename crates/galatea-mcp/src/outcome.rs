@@ -49,8 +49,12 @@ pub(crate) fn read(result: &CallToolResult, expected: Option<&Value>) -> Outcome
         parts.block(block);
     }
     if let Some(structured) = &result.structured_content {
+        // Some wrap the text itself in an object of one field.
+        let wrapped = structured.as_object().filter(|fields| fields.len() == 1);
+        let wrapped = wrapped.and_then(|fields| fields.values().next()?.as_str());
         let is_copy = |text: &String| {
-            serde_json::from_str::<Value>(text).is_ok_and(|value| value == *structured)
+            wrapped == Some(text.as_str())
+                || serde_json::from_str::<Value>(text).is_ok_and(|value| value == *structured)
         };
         // Servers send the structured answer as text too, for older clients.
         if !parts.texts.iter().any(is_copy) {
@@ -248,6 +252,11 @@ mod tests {
             None,
         );
         assert_eq!(copied.text, "{\"b\": 1}");
+        let wrapped = of(
+            json!({ "content": [{ "type": "text", "text": "Bread." }], "structuredContent": { "content": "Bread." } }),
+            None,
+        );
+        assert_eq!(wrapped.text, "Bread.");
         let rules = json!({ "type": "object", "required": ["c"] });
         let only = of(json!({ "content": [], "structuredContent": { "b": 1 } }), Some(&rules));
         assert!(

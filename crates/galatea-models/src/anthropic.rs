@@ -3,6 +3,7 @@
 mod decode;
 mod encode;
 mod error;
+mod opaque;
 mod stream;
 
 #[cfg(any(test, feature = "fuzz"))]
@@ -21,18 +22,6 @@ use crate::wire::{Call, Endpoint, drive, event_frames, require_answer, require_m
 
 /// API version sent with every call (API reference, "Versioning").
 pub const VERSION: &str = "2023-06-01";
-
-/// Name of the format in [`Opaque`](galatea_core::model::Opaque).
-const FORMAT: &str = "anthropic";
-
-/// The blocks of an answer that calls tools, for the request with their results; none where nothing
-/// in them is signed (Anthropic, "Extended thinking", preserving thinking blocks).
-fn kept(blocks: Vec<serde_json::Value>) -> Option<galatea_core::model::Opaque> {
-    let thinks = |block: &serde_json::Value| {
-        matches!(block["type"].as_str(), Some("thinking" | "redacted_thinking"))
-    };
-    blocks.iter().any(thinks).then(|| crate::wire::opaque(FORMAT, blocks.into()))
-}
 
 /// A text model behind `/messages`.
 pub struct AnthropicText {

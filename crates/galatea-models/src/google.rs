@@ -4,6 +4,7 @@ mod decode;
 mod embed;
 mod encode;
 mod error;
+mod opaque;
 mod transcribe;
 
 #[cfg(any(test, feature = "fuzz"))]
@@ -20,9 +21,6 @@ use galatea_core::{
 
 use crate::families::Rules;
 use crate::wire::{Call, Endpoint, Gather, drive, event_frames, require_answer, require_messages};
-
-/// Name of the format in [`Opaque`](galatea_core::model::Opaque).
-const FORMAT: &str = "google";
 
 /// A text model behind `generateContent`.
 pub struct GoogleText {

@@ -4,6 +4,7 @@ mod decode;
 mod embed;
 mod encode;
 mod error;
+mod opaque;
 pub(crate) mod show;
 
 #[cfg(any(test, feature = "fuzz"))]
@@ -21,9 +22,6 @@ use crate::wire::{
     Call, Endpoint, Gather, Progress, drive, line_frames, require_answer, require_messages,
     take_turns,
 };
-
-/// Name of the format in [`Opaque`](galatea_core::model::Opaque).
-const FORMAT: &str = "ollama";
 
 /// A text model behind `/chat`.
 pub struct OllamaText {

@@ -8,6 +8,7 @@ mod embed;
 mod encode;
 mod error;
 mod image;
+mod opaque;
 pub(crate) mod responses;
 mod speak;
 mod stream;
@@ -36,14 +37,6 @@ use crate::families::{Rules, Wire};
 use crate::wire::{
     Call, Endpoint, drive, event_frames, require_answer, require_messages, take_turns,
 };
-
-/// Name of the format in [`Opaque`](galatea_core::model::Opaque).
-const FORMAT: &str = "chat";
-
-/// What the service wants again of an answer.
-fn opaque(data: serde_json::Value) -> galatea_core::model::Opaque {
-    crate::wire::opaque(FORMAT, data)
-}
 
 /// A text model behind Chat Completions or Responses.
 pub struct OpenAiText {

@@ -6,21 +6,22 @@ mod export;
 mod grant;
 pub(crate) mod known;
 pub(crate) mod link;
+mod may;
 mod memory;
 mod mentions;
 mod parts;
 mod reminders;
 
 use galatea_core::{
-    AgentIdentity, COMMANDS, Content, EntityId, MemoryId, MemoryKind, ParticipantState, Result,
-    Role, Room, Store, Timestamp, Turn, World, speakers, standing,
+    COMMANDS, Content, MemoryId, MemoryKind, ParticipantState, Result, Store, Timestamp, Turn,
+    speakers,
     store::{InboxState, MemoryQuery, RequestedChange},
     world,
 };
 use serde_json::{Map, json};
 
-pub(crate) use self::{done::Done, parts::CommandParts};
-use self::{done::say, grant::GrantParts};
+pub(crate) use self::{done::Done, may::may_change, parts::CommandParts};
+use self::{done::say, grant::GrantParts, may::may_rule};
 
 /// The command that asks for the rest of an answer.
 pub(crate) const MORE: &str = "more";
@@ -103,29 +104,6 @@ fn switch(turn: &Turn<'_>, state: Option<ParticipantState>, text: &str) -> Done 
         state,
     };
     Done { reply: Content::text(text), effects: vec![effect], ..Done::default() }
-}
-
-/// In direct messages everyone; elsewhere owners of the agent, and owners and admins as the platform
-/// names them, never as text claims.
-fn may_rule(turn: &Turn<'_>) -> Result<bool> {
-    let (person, identity) = (turn.message.entity_id, &turn.agent.identity);
-    Ok(standing::owns_agent(turn)? || may_change(turn.room, turn.world, person, identity))
-}
-
-/// Rights to change the Room of the author of a message that has no turn yet, without owners of the
-/// agent.
-pub(crate) fn may_change(
-    room: &Room,
-    world: Option<&World>,
-    entity: EntityId,
-    identity: &AgentIdentity,
-) -> bool {
-    room.kind.is_direct()
-        || world.is_some_and(|world| {
-            world.metadata.ownership.is_some_and(|o| o.owner_id == entity) || world.metadata.roles.get(&entity).is_some_and(|role| *role >= Role::Admin)
-                // A group's anonymous admin speaks as the group itself.
-                || identity.swizzle(world.remote.as_str()) == entity.0
-        })
 }
 
 fn greeting(turn: &Turn<'_>) -> String {

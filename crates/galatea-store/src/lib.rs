@@ -47,6 +47,7 @@ mod search;
 mod sqlite;
 mod step;
 mod task;
+mod task_queue;
 mod terms;
 mod usage;
 mod verdict;

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     AgentId, EntityId, Result, Task, TaskId, Timestamp, WorldId,
-    store::{TaskCommit, TaskQuery, TaskQueue, TaskRun, TaskStore},
+    store::{TaskQuery, TaskRun, TaskStore},
 };
 use sqlx::FromRow;
 use uuid::Uuid;
@@ -13,7 +13,6 @@ use crate::{
     change::{Change, Write},
     convert::{self, from_json, to_json},
     dialect::{Dialects, Value, values},
-    effect, outbox, relationship, usage,
 };
 
 /// Whoever runs the task as it was has no claim on it any more.
@@ -97,8 +96,9 @@ pub(crate) const NEXT: Dialects = Dialects {
     ),
 };
 
+/// A row of the table.
 #[derive(FromRow)]
-struct Stored {
+pub(crate) struct Stored {
     id: Uuid,
     agent_id: Uuid,
     name: String,
@@ -114,7 +114,7 @@ struct Stored {
 }
 
 impl Stored {
-    fn decode(self) -> Result<Task> {
+    pub(crate) fn decode(self) -> Result<Task> {
         let run =
             self.run.as_deref().map(|run| from_json::<TaskRun>("task run", run)).transpose()?;
         let leased_until = self.leased_until.map(Timestamp);
@@ -153,11 +153,13 @@ pub(crate) fn push(change: &mut Change, agent: AgentId, task: &Task) -> Result<(
     change.push(Write::statement(SAVE.with(values))).map(drop)
 }
 
-fn run_of(task: &Task) -> Result<Value> {
+/// The rule and the state of its runs.
+pub(crate) fn run_of(task: &Task) -> Result<Value> {
     Ok(Value::Json(task.run.as_deref().map(to_json).transpose()?))
 }
 
-fn state_of(task: &Task) -> Option<String> {
+/// The state of its runs, for the index.
+pub(crate) fn state_of(task: &Task) -> Option<String> {
     task.run.as_ref().map(|run| run.state.as_str().to_owned())
 }
 
@@ -198,72 +200,5 @@ impl TaskStore for Database {
         let mut change = Change::default();
         push_delete(&mut change, agent, id)?;
         Ok(self.write(change).await?.first().is_some_and(|hits| *hits > 0))
-    }
-}
-
-#[async_trait]
-impl TaskQueue for Database {
-    async fn next_tasks(
-        &self,
-        agents: &[AgentId],
-        now: Timestamp,
-        limit: u32,
-    ) -> Result<Vec<Task>> {
-        let ids = Value::Ids(agents.iter().map(|agent| agent.0).collect());
-        let values = vec![ids, now.0.into(), limit.into()];
-        self.all(NEXT.with(values)).await?.into_iter().map(Stored::decode).collect()
-    }
-
-    async fn claim_task(
-        &self,
-        task: TaskId,
-        claim: Uuid,
-        now: Timestamp,
-        until: Timestamp,
-    ) -> Result<bool> {
-        let mut change = Change::default();
-        change.push(Write::statement(CLAIM.with(values![task.0, claim, now.0, until.0])))?;
-        Ok(self.write(change).await?.first().is_some_and(|hits| *hits > 0))
-    }
-
-    async fn renew_task(&self, task: TaskId, claim: Uuid, until: Timestamp) -> Result<bool> {
-        let mut change = Change::default();
-        change.push(Write::statement(RENEW.with(values![task.0, claim, until.0])))?;
-        Ok(self.write(change).await?.first().is_some_and(|hits| *hits > 0))
-    }
-
-    async fn release_tasks(&self, agents: &[AgentId]) -> Result<()> {
-        let ids = Value::Ids(agents.iter().map(|agent| agent.0).collect());
-        let mut change = Change::default();
-        change.push(Write::statement(RELEASE.with(vec![ids])))?;
-        self.write(change).await.map(drop)
-    }
-
-    async fn finish_task(&self, commit: TaskCommit) -> Result<()> {
-        let mut change = Change::default();
-        if commit.effects.iter().any(effect::changes_links) {
-            relationship::push_lock(&mut change, commit.agent)?;
-        }
-        let (task, agent, claim) = (commit.task.0, commit.agent.0, commit.claim);
-        let ends = match &commit.next {
-            None => END.with(values![task, agent, claim]),
-            Some(next) => CONTINUE.with(vec![
-                task.into(),
-                agent.into(),
-                claim.into(),
-                next.due.0.into(),
-                run_of(next)?,
-                state_of(next).into(),
-                Value::Json(Some(to_json(&next.metadata)?)),
-            ]),
-        };
-        change.push(Write::Required { statements: vec![ends] })?;
-        self.push_memories(&mut change, commit.memories)?;
-        outbox::push(&mut change, &commit.deliveries)?;
-        usage::push(&mut change, &commit.usage)?;
-        for effect in &commit.effects {
-            effect::push(&mut change, commit.agent, commit.turn, effect, commit.at)?;
-        }
-        self.write(change).await.map(drop)
     }
 }

@@ -188,7 +188,7 @@ async fn run(program: Program, arguments: &[&str]) -> String {
 }
 
 /// What the running process says of itself, ready or not.
-async fn status(program: Program) -> String {
+async fn shown(program: Program) -> String {
     program.arg("status").spawn().finish().await.stdout
 }
 
@@ -196,7 +196,7 @@ async fn status(program: Program) -> String {
 async fn ready(program: impl Fn() -> Program) {
     let waiting = async {
         // Not ready until its platforms are connected, which its exit code says.
-        while !status(program()).await.contains("1 tool;") {
+        while !shown(program()).await.contains("1 tool;") {
             tokio::time::sleep(std::time::Duration::from_millis(200)).await;
         }
     };
@@ -335,7 +335,7 @@ async fn a_poisoned_tool_and_an_unapproved_server_are_not_offered() {
     let running = program().arg("start").spawn();
     running.wait_for_line("ready in").await;
     let waiting = async {
-        while !status(program()).await.contains("new or changed") {
+        while !shown(program()).await.contains("new or changed") {
             tokio::time::sleep(std::time::Duration::from_millis(100)).await;
         }
     };

@@ -2,6 +2,7 @@
 //! the run before.
 
 mod cron;
+mod fault;
 mod missed;
 
 pub use missed::{Decided, GRACE, Missed};
@@ -9,8 +10,8 @@ pub use missed::{Decided, GRACE, Missed};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-use self::cron::Pattern;
-use crate::{clock::Timestamp, error::Error, error::Result, zone::Zone};
+use self::{cron::Pattern, fault::invalid};
+use crate::{clock::Timestamp, error::Result};
 
 /// Shortest period of a repeated task.
 pub const SHORTEST: Duration = Duration::from_secs(60);
@@ -153,18 +154,6 @@ pub fn in_words(millis: u64) -> String {
 
 fn counted(count: u64, unit: &str) -> String {
     format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
-}
-
-/// The failure of a rule that cannot be read.
-fn invalid(message: &'static str) -> Error {
-    Error::invalid(message).with_code("GAL-TASK-RULE").with_fix(
-        "use five fields (minute, hour, day, month, weekday), such as `0 9 * * 1-5`, and a zone such as Europe/Berlin",
-    )
-}
-
-/// The zone of a rule.
-fn zone(name: &str) -> Result<Zone> {
-    Zone::named(name).ok_or_else(|| invalid("no time zone has this name").with("zone", name))
 }
 
 #[cfg(test)]

@@ -79,7 +79,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "GAL-GRANT-FORM",
         "A grant cannot be read",
         "A grant is a tool (OWNER/NAME or OWNER/*), the least standing that may use it (member, admin, owner, agent-owner, nobody) and when it asks first (never, others-words, always).",
-        "Write it in this form: galatea grant add weather/* member --ask never",
+        "Write it as in this example: `galatea grant add weather/* member --ask never`.",
     ),
     Explanation::new(
         "GAL-GRANT-PLACE",

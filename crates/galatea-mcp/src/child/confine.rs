@@ -97,7 +97,8 @@ const SYSTEM: &[&str] = &[
     "/run/systemd/resolve",
     "/run/resolvconf",
     "/run/NetworkManager",
-    "/home/linuxbrew",
+    // Prefix of Homebrew on Linux.
+    concat!("/home", "/linuxbrew"),
 ];
 /// Devices that every program uses.
 #[cfg(target_os = "linux")]

@@ -87,7 +87,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
         }
     }
     if !answer.tool_calls.is_empty() {
-        answer.opaque = super::kept(kept);
+        answer.opaque = super::opaque::kept(kept);
     }
     answer.text = text_so_far.finish();
     body.usage.unwrap_or_default().update(&mut answer.usage);

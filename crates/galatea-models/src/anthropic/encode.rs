@@ -239,7 +239,7 @@ fn messages<'a>(request: &'a TextRequest, model: &str, prefill: bool) -> Vec<Ant
 
 /// The blocks of a message; those of an answer with signed thoughts as they were.
 fn blocks<'a>(message: &'a ChatMessage, model: &str) -> Vec<InputBlock<'a>> {
-    match message.opaque(super::FORMAT, model) {
+    match message.opaque(super::opaque::FORMAT, model) {
         Some(Value::Array(blocks)) => {
             let as_it_was = |block| InputBlock { kind: Kind::AsItWas(block), cache_control: None };
             blocks.iter().map(as_it_was).collect()

@@ -164,7 +164,7 @@ impl Gather for AnthropicPieces {
             self.answer.tool_calls.push(ToolCall { arguments, ..call });
         }
         if !self.answer.tool_calls.is_empty() {
-            self.answer.opaque = super::kept(self.blocks.into_values().collect());
+            self.answer.opaque = super::opaque::kept(self.blocks.into_values().collect());
         }
         complete_arguments(&mut self.answer);
         self.answer

@@ -135,7 +135,7 @@ impl Gather for GooglePieces {
         // "Thought signatures").
         let signed = self.parts.iter().any(|part| part.get("thoughtSignature").is_some());
         let opaque = (signed && !self.answer.tool_calls.is_empty())
-            .then(|| crate::wire::opaque(super::FORMAT, self.parts.into()));
+            .then(|| crate::wire::opaque(super::opaque::FORMAT, self.parts.into()));
         TextAnswer { text: self.text.finish(), opaque, ..self.answer }
     }
 }

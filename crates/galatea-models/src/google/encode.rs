@@ -189,7 +189,7 @@ fn contents<'a>(request: &'a TextRequest, model: &str) -> Vec<RequestContent<'a>
 
 /// The parts of a message; those of an answer with signed thoughts as they were.
 fn parts<'a>(message: &'a ChatMessage, model: &str) -> Vec<RequestPart<'a>> {
-    match message.opaque(super::FORMAT, model) {
+    match message.opaque(super::opaque::FORMAT, model) {
         Some(Value::Array(parts)) => parts.iter().map(RequestPart::AsItWas).collect(),
         _ => message.parts.iter().filter_map(part).collect(),
     }

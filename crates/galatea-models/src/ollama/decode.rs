@@ -110,7 +110,7 @@ impl Gather for OllamaPieces {
 
     fn finish(self) -> TextAnswer {
         let opaque = (!self.thought.is_empty() && !self.answer.tool_calls.is_empty())
-            .then(|| crate::wire::opaque(super::FORMAT, self.thought.into()));
+            .then(|| crate::wire::opaque(super::opaque::FORMAT, self.thought.into()));
         TextAnswer { text: self.text.finish(), opaque, ..self.answer }
     }
 }

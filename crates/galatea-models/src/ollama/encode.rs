@@ -162,7 +162,7 @@ fn message<'a>(message: &'a ChatMessage, model: &str) -> OllamaMessage<'a> {
     });
     OllamaMessage {
         images,
-        thinking: message.opaque(super::FORMAT, model).and_then(Value::as_str),
+        thinking: message.opaque(super::opaque::FORMAT, model).and_then(Value::as_str),
         tool_calls: called.collect(),
         ..OllamaMessage::new(role, content)
     }

@@ -143,7 +143,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<TextAnswer, Fail> {
         text = surrogate::whole(&refusal);
         finish = Finish::Filtered;
     }
-    let opaque = message.reasoning.data().map(super::opaque);
+    let opaque = message.reasoning.data().map(super::opaque::opaque);
     let tool_calls: Vec<ToolCall> = message
         .tool_calls
         .unwrap_or_default()

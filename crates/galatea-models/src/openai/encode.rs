@@ -268,7 +268,7 @@ fn message<'a>(message: &'a ChatMessage, model: &str) -> ChatInput<'a> {
         content: Some(content).filter(|_| tool_calls.is_empty() || !wordless),
         name: message.name.as_deref(),
         tool_calls,
-        reasoning: message.opaque(super::FORMAT, model),
+        reasoning: message.opaque(super::opaque::FORMAT, model),
         ..ChatInput::new(role, ChatContent::Text(Cow::Borrowed("")))
     }
 }

@@ -3,6 +3,7 @@
 
 mod decode;
 mod encode;
+mod opaque;
 mod stream;
 
 use galatea_core::{
@@ -20,18 +21,6 @@ use crate::{
     families::Rules,
     wire::{Call, Endpoint, drive, event_frames, require_answer},
 };
-
-/// Name of the format in [`Opaque`](galatea_core::model::Opaque).
-const FORMAT: &str = "responses";
-
-/// The items of an answer that calls tools, for the request with their results; none where nothing
-/// but the calls would be sent again.
-fn kept(items: Vec<serde_json::Value>) -> Option<galatea_core::model::Opaque> {
-    let signed = |item: &serde_json::Value| {
-        item["type"] == "reasoning" && item["encrypted_content"].is_string()
-    };
-    items.iter().any(signed).then(|| crate::wire::opaque(FORMAT, items.into()))
-}
 
 /// Makes one call.
 pub(super) async fn generate(

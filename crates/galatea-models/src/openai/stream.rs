@@ -142,7 +142,7 @@ impl Gather for ChatPieces {
                 reasoning_content: Some(self.thought.into()),
                 reasoning_details: Some(self.details.into()),
             };
-            self.answer.opaque = reasoning.data().map(super::opaque);
+            self.answer.opaque = reasoning.data().map(super::opaque::opaque);
         }
         complete_arguments(&mut self.answer);
         self.answer

@@ -8,8 +8,10 @@ use galatea_core::{
 };
 use serde_json::{Map, json};
 
-use super::{done::say, may_rule};
-use crate::commands::Done;
+use super::{
+    done::{Done, say},
+    may::may_rule,
+};
 
 /// Tasks that are listed: their buttons fit under one message.
 const LISTED: u32 = 20;

@@ -130,11 +130,16 @@ async fn look(
     let every = all.options.reconcile_every;
     let no_hints: Arc<dyn galatea_core::Hints> = Arc::new(galatea_core::NoHints::default());
     let hints = all.options.cluster.as_ref().map_or(no_hints, |cluster| Arc::clone(&cluster.hints));
+    let mut company = all.company.subscribe();
     drop(all);
     let mut poller = Poller::new(&hints, hint);
     for turn in 1_u32.. {
-        let shared = of.upgrade().is_some_and(|all| all.company().1);
-        poller.next(every, shared).await;
+        let shared = *company.borrow_and_update();
+        tokio::select! {
+            () = poller.next(every, shared) => {}
+            // Another process came: its rows wait for no look of before.
+            Ok(_) = company.wait_for(|now| *now != shared) => {}
+        }
         let Some(all) = of.upgrade() else { return };
         let (running, shared) = all.company();
         if running && (shared || turn.is_multiple_of(alone)) {

@@ -5,6 +5,7 @@ mod begin;
 mod change;
 pub(super) mod checks;
 mod choice;
+mod close;
 mod end;
 mod follow;
 mod info;

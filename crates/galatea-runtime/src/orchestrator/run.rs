@@ -272,8 +272,13 @@ impl Orchestrator {
             let (stop, weak) = (CancellationToken::new(), Arc::downgrade(self));
             let running = move || weak.upgrade().map(|all| all.started()).unwrap_or_default();
             let nudge = Arc::new(Notify::new());
-            let keeping = Keeper::new(Arc::clone(&self.options.store), cluster, Arc::clone(&nudge))
-                .run(running, self.options.events.clone(), stop.clone());
+            let keeping = Keeper::new(
+                Arc::clone(&self.options.store),
+                cluster,
+                Arc::clone(&nudge),
+                self.company.clone(),
+            )
+            .run(running, self.options.events.clone(), stop.clone());
             *keeper = Some(Keeping { stop, task: tokio::spawn(keeping), nudge });
         }
         self.options.events.publish(Event::SystemStarted);

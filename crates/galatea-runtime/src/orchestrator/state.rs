@@ -6,7 +6,7 @@ use std::{
     collections::BTreeMap,
     sync::{Arc, OnceLock, Weak, atomic::AtomicBool},
 };
-use tokio::sync::{Notify, OwnedMutexGuard};
+use tokio::sync::{Notify, OwnedMutexGuard, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -30,6 +30,8 @@ pub struct Orchestrator {
     pub(super) closing: CancellationToken,
     /// For tasks that end with it.
     pub(super) itself: Weak<Self>,
+    /// True while other processes share an agent; the keeper of leases says so.
+    pub(super) company: watch::Sender<bool>,
     /// The looks for work of all agents, once the first one has started.
     pub(super) looks: OnceLock<Arc<Notify>>,
 }
@@ -98,6 +100,7 @@ impl Orchestrator {
             watching: AtomicBool::new(false),
             closing: CancellationToken::new(),
             itself: Weak::clone(itself),
+            company: watch::Sender::new(false),
             looks: OnceLock::new(),
         }))
     }

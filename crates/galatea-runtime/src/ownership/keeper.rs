@@ -6,7 +6,7 @@ use galatea_core::{
 };
 use std::{sync::Arc, time::Duration};
 use tokio::{
-    sync::Notify,
+    sync::{Notify, watch},
     time::{MissedTickBehavior, interval, sleep},
 };
 use tokio_util::sync::CancellationToken;
@@ -45,6 +45,8 @@ pub(crate) struct Keeper {
     alive: Option<Alive>,
     /// Another process listens to what happens here.
     heard: Arc<std::sync::atomic::AtomicBool>,
+    /// True while other processes share an agent: those that look for work then look more often.
+    company: watch::Sender<bool>,
 }
 
 /// Why the keeper does something now.
@@ -64,7 +66,12 @@ struct Begun {
 
 impl Keeper {
     /// A keeper without any lease.
-    pub(crate) fn new(store: Arc<dyn Store>, options: ClusterOptions, nudge: Arc<Notify>) -> Self {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        options: ClusterOptions,
+        nudge: Arc<Notify>,
+        company: watch::Sender<bool>,
+    ) -> Self {
         Self {
             store,
             options,
@@ -79,6 +86,7 @@ impl Keeper {
             peers: Peers::default(),
             known: KnownAccounts::default(),
             heard: Arc::default(),
+            company,
         }
     }
 
@@ -102,6 +110,7 @@ impl Keeper {
         let (mut away, nudge) = (false, Arc::clone(&self.nudge));
         loop {
             let shared = agents().iter().any(|agent| agent.ownership().is_shared());
+            self.company.send_if_modified(|before| std::mem::replace(before, shared) != shared);
             let why = tokio::select! {
                 () = stop.cancelled() => break,
                 _ = ticks.tick() => Why::Due,

@@ -8,7 +8,7 @@ use galatea_core::{
 };
 use serde_json::json;
 
-use super::run::Claimed;
+use super::claim::Claimed;
 use crate::{outbox::Stamp, turn::Engine, unknown_outcome};
 
 /// End of a run.

@@ -3,6 +3,7 @@
 //!
 //! [`poller`] asks the store once for all agents of the process; [`run`] makes one run of one agent.
 
+mod claim;
 mod commit;
 mod hold;
 mod poller;

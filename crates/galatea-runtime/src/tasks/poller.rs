@@ -11,7 +11,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::run::TaskRunner;
+use super::{claim::LEASE, run::TaskRunner};
 
 /// Pause after a failed look.
 const RETRY: Duration = Duration::from_secs(1);
@@ -19,9 +19,6 @@ const RETRY: Duration = Duration::from_secs(1);
 const BATCH: u32 = 64;
 /// Runs at once in a process.
 const AT_ONCE: usize = 16;
-/// Time for which a process has a task, unless it renews the claim. A process that is paused for longer
-/// cannot commit any more once another one has claimed the task.
-pub(super) const LEASE: Duration = Duration::from_secs(20);
 
 /// The agents of a process whose tasks are run; none once there is no orchestrator any more.
 type Running = dyn Fn() -> Option<Vec<Arc<TaskRunner>>> + Send + Sync;

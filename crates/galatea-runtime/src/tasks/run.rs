@@ -13,9 +13,9 @@ use tokio::sync::OwnedSemaphorePermit;
 use uuid::Uuid;
 
 use super::{
+    claim::{Claimed, LEASE},
     commit::{self, End},
     hold,
-    poller::LEASE,
 };
 use crate::{directory::RoomInfo, turn::Engine};
 
@@ -34,12 +34,6 @@ const UNKNOWN: &str = "GAL-TASK-WORKER";
 /// Runs the tasks of one agent.
 pub(crate) struct TaskRunner {
     engine: Arc<Engine>,
-}
-
-/// A claimed task.
-pub(super) struct Claimed {
-    pub(super) task: Task,
-    pub(super) claim: Uuid,
 }
 
 impl TaskRunner {

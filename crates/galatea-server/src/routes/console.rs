@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::app::App;
 
 /// Address, type and bytes of every file. The build of the console writes the list.
-const FILES: &[(&str, &str, &[u8])] = include!("../../../../clients/console/dist/files.rs");
+const FILES: &[(&str, &str, &[u8])] = include!("../../../../clients/console/dist/files.in");
 /// Addresses that the page itself reads: its views, each with what may follow.
 const VIEWS: [&str; 13] = [
     "traces",

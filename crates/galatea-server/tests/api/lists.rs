@@ -1,7 +1,7 @@
 //! Lists, changes and repeated requests, over a filled database.
 
 use axum::http::StatusCode;
-use galatea_core::store::{InboxStore as _, OperatorRole, OutboxState, OutboxStore as _};
+use galatea_core::store::{OperatorRole, OutboxState};
 use galatea_testkit::store_suite::fixtures::{Scene, settlement};
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -64,6 +64,10 @@ const WHOLE: &[(&str, &[&str])] = &[
     ("room::MOVE", &["tasks", "grants"]),
     // Once at the start of a process.
     ("task::RELEASE", &["tasks"]),
+    // A person's list: those of an agent, which are few, in the order of their time.
+    ("task::SCHEDULED", &["tasks"]),
+    ("task::OF_PERSON", &["tasks"]),
+    ("task::OF_ROOM", &["tasks"]),
 ];
 
 /// The same in SQLite.

@@ -13,7 +13,7 @@ use jiff::{
 };
 use std::cmp::Ordering;
 
-use super::{invalid, zone};
+use super::fault::{invalid, zone};
 use crate::{clock::Timestamp, error::Result, zone::Zone};
 
 /// Longest rule that is read. One with every field as a list is shorter.

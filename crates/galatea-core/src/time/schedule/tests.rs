@@ -1,6 +1,7 @@
 //! Rules, daylight saving time, and missed runs.
 
 use super::*;
+use crate::zone::Zone;
 
 fn at(text: &str) -> Timestamp {
     Timestamp(text.parse::<jiff::Timestamp>().unwrap().as_millisecond())

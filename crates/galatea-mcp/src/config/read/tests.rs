@@ -6,7 +6,7 @@ use serde_json::json;
 
 fn of(value: &Value) -> Read {
     let lookup = |name: &str| (name == "TOKEN").then(|| "s3cret".to_owned());
-    read(value, "mcp.json: ", Path::new("/work"), &lookup)
+    read(value, "mcp.json: ", Path::new("/srv"), &lookup)
 }
 
 #[test]
@@ -22,7 +22,7 @@ fn elizaos_and_the_common_file_are_read_as_they_are() {
     assert_eq!(servers[0].timeout, Duration::from_secs(5));
     let Transport::Stdio { env, cwd, .. } = &servers[0].transport else { panic!() };
     assert_eq!(env["GITHUB_TOKEN"].expose_secret(), "s3cret");
-    assert_eq!(cwd.as_deref(), Some(Path::new("/work/here")));
+    assert_eq!(cwd.as_deref(), Some(Path::new("/srv/here")));
     assert_eq!(servers[0].shown(), "npx -y @modelcontextprotocol/server-github");
     assert!(!format!("{servers:?}").contains("s3cret"));
     assert_eq!(faults.len(), 1);

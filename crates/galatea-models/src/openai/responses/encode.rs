@@ -127,7 +127,7 @@ pub(super) fn encode<'a>(
 
 /// The items of a message: one, or one for each call and result.
 fn items<'a>(message: &'a ChatMessage, model: &str) -> Vec<InputItem<'a>> {
-    if let Some(Value::Array(items)) = message.opaque(super::FORMAT, model) {
+    if let Some(Value::Array(items)) = message.opaque(super::opaque::FORMAT, model) {
         return items.iter().map(InputItem::AsItWas).collect();
     }
     let of_tools = message.parts.iter().filter_map(|part| match part {

@@ -162,7 +162,7 @@ impl Gather for ResponsesPieces {
             ..TextAnswer::default()
         };
         if !answer.tool_calls.is_empty() {
-            answer.opaque = super::kept(self.items.into_values().collect());
+            answer.opaque = super::opaque::kept(self.items.into_values().collect());
         }
         complete_arguments(&mut answer);
         answer

@@ -193,7 +193,7 @@ pub(super) async fn prepare(
         if let Some(closed) = slot.closed.take()
             && tokio::time::timeout(INIT, closed.cancelled()).await.is_err()
         {
-            super::end::undo(begun).await;
+            super::close::undo(begun).await;
             return Err(Error::new(ErrorKind::Conflict, "turns still use the plugin as it was")
                 .with_code("GAL-PLUGIN-BUSY")
                 .with("plugin", &plugin.name)
@@ -208,7 +208,7 @@ pub(super) async fn prepare(
             Err(error) => Err(error.with("plugin", &plugin.name)),
         };
         if let Err(error) = ready {
-            super::end::undo(begun).await;
+            super::close::undo(begun).await;
             return Err(error);
         }
         if let Some(hooks) = init.filter(|_| is_new) {

@@ -1,27 +1,17 @@
 //! Ends plugins that left, once no turn can call them any more.
 
-use futures::FutureExt;
-use galatea_core::{PluginContext, PluginHooks};
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     begin::AgentPlugins,
+    close::{CLOSE, close},
     slot::{Loaded, Slot},
 };
 
-/// Longest time of a plugin's `close`.
-const CLOSE: Duration = Duration::from_secs(10);
 /// Longest wait for the last turn that uses a plugin: the longest turn that settings allow, and its
 /// evaluators.
 const LAST_TURN: Duration = Duration::from_secs(1_200);
-
-/// Closes plugins that were begun for a change which failed.
-pub(super) async fn undo(begun: Vec<(Arc<dyn PluginHooks>, PluginContext)>) {
-    for (hooks, context) in begun.into_iter().rev() {
-        close(&*hooks, &context).await;
-    }
-}
 
 /// Closes a plugin after its last turn, and signals it.
 pub(super) fn close_later(
@@ -62,17 +52,4 @@ pub(in crate::orchestrator) async fn close_all(plugins: &AgentPlugins) {
     plugins.closing.close();
     // Their turns have ended with the agent.
     let _ = tokio::time::timeout(CLOSE, plugins.closing.wait()).await;
-}
-
-async fn close(hooks: &dyn PluginHooks, context: &PluginContext) {
-    let work = AssertUnwindSafe(hooks.close(context)).catch_unwind();
-    match tokio::time::timeout(CLOSE, work).await {
-        Ok(Ok(Ok(()))) => {}
-        Ok(Ok(Err(error))) => {
-            tracing::warn!(plugin = %context.plugin, error = %error.report(), "a plugin failed to close; it is dropped");
-        }
-        Ok(Err(_)) | Err(_) => {
-            tracing::warn!(plugin = %context.plugin, "a plugin crashed or took too long while closing; it is dropped");
-        }
-    }
 }

@@ -4,7 +4,7 @@
 mod turns;
 
 use galatea_core::{
-    Account, AgentId, Event, Health, RoomId, Source, Store, event::EventReceiver, model::Usage,
+    Account, AgentId, Health, RoomId, Source, Store, event::EventReceiver, model::Usage,
 };
 use std::{collections::HashMap, sync::Arc, time::Duration};
 use tokio::{

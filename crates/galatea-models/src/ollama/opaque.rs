@@ -1,0 +1,4 @@
+//! The thoughts of an answer, which the service wants again.
+
+/// Name of the format in [`Opaque`](galatea_core::model::Opaque).
+pub(super) const FORMAT: &str = "ollama";
