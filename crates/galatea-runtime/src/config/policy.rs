@@ -16,8 +16,10 @@ use std::time::Duration;
 const TTL_ON_X: u64 = 24 * 60;
 
 /// Telegram keeps updates for at most 24 h (Bot API, getUpdates), so an older date is not a delayed
-/// message but a clock that cannot be trusted. Other platforms list what was said long ago.
-const LONGEST_ON_TELEGRAM: Duration = Duration::from_secs(24 * 60 * 60);
+/// message but a clock that cannot be trusted. Platforms of which nothing is known count alike.
+const LONGEST_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// Platforms that list what was said long ago.
+const WITH_HISTORY: [&str; 2] = ["discord", "x"];
 
 /// People whose direct messages are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -202,7 +204,7 @@ impl Policy {
             allow_bots_setting,
             message_ttl,
             message_ttl_setting,
-            longest_delay: (source.as_str() == "telegram").then_some(LONGEST_ON_TELEGRAM),
+            longest_delay: (!WITH_HISTORY.contains(&source.as_str())).then_some(LONGEST_DELAY),
             bot_hop_limit: settings.parse(&BOT_HOP_LIMIT, "a whole number")?.unwrap_or(3),
             always_types,
             always_source,
