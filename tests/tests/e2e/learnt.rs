@@ -47,34 +47,3 @@ async fn a_refused_field_and_a_model_without_tools_are_told() {
 fn asks_nothing(request: &galatea_testkit::models::Recorded) -> bool {
     !request.body["messages"].to_string().contains("Q1")
 }
-
-#[tokio::test]
-async fn a_model_that_takes_less_than_it_says_is_told() {
-    const LENGTH: &str = r#"{"error":{"message":"This model's maximum context length is 3000 tokens. However, your messages resulted in 6000 tokens.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}"#;
-    let stage = Stage::set().await;
-    let running = stage.program().args(["start", "--log-json"]).spawn();
-    running.wait_for_line("polling").await;
-    let direct = stage.ann.direct();
-    let long = "the loom and the yarn ".repeat(40);
-    for n in 0..12 {
-        stage.ann.says(&direct, &format!("Q{n} {long}")).send();
-        stage.wait_text(&direct, &format!("A{n}")).await;
-    }
-    let mut refused = false;
-    stage.model.answer_with(move |request| {
-        let is_long = request.body["messages"].to_string().len() > 12_000;
-        if request.path.ends_with("/models") {
-            Reply::Auto
-        } else if is_long && !std::mem::replace(&mut refused, true) {
-            Reply::Fault(Fault::Status { status: 400, retry_after: None, body: LENGTH })
-        } else {
-            answer(request)
-        }
-    });
-    stage.ann.says(&direct, "Q50").send();
-    stage.wait_text(&direct, "A50").await;
-    let (status, doctor) = (said(&stage, &["status"]).await, said(&stage, &["doctor"]).await);
-    for (name, output) in [("status", &status), ("doctor", &doctor)] {
-        assert!(output.contains("3,000") || output.contains("3000"), "{name}: {output}");
-    }
-}

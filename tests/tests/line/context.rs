@@ -357,21 +357,6 @@ async fn a_model_knows_who_speaks_to_it_alone_and_when() {
 }
 
 #[tokio::test]
-async fn a_question_that_does_not_fit_is_said_to_be_too_long_and_the_next_is_answered() {
-    let model = ScriptedModel::saying("ok");
-    let mut info: ModelInfo = galatea_core::TextModel::info(&model).clone();
-    info.limits.window = Some(1_024);
-    let house = Plan::new(Arc::new(model.with_info(info)) as _).build().await;
-    house.say(&dm("7"), &"the loom and the yarn ".repeat(400)).await;
-    house.platform.until_shown("7", 1).await;
-    let said = house.platform.texts("7").remove(0);
-    assert!(said.contains("too long"), "{said}");
-    house.say(&dm("7"), "and now?").await;
-    house.platform.until_shown("7", 2).await;
-    assert_eq!(house.platform.texts("7")[1], "ok");
-}
-
-#[tokio::test]
 async fn the_length_of_an_answer_is_asked_of_the_model() {
     for (set, length) in [(None, None), (Some("120"), Some(120))] {
         let model = Arc::new(ScriptedModel::saying("ok"));

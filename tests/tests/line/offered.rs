@@ -1,5 +1,6 @@
 //! Which tools prompts offer: the same ones to all who talk with each other, whatever they may do.
 
+use galatea_core::model::ChatPart;
 use galatea_testkit::models::ScriptedModel;
 use serde_json::json;
 use std::sync::Arc;
@@ -41,8 +42,17 @@ async fn tools_stay_the_same_while_admins_and_members_talk_and_give_no_right() {
     model.enqueue_result(Ok(calls([("UPDATE_SETTINGS", change)])));
     asks(&house, &member, "be rude").await;
     let said = model.requests().pop().unwrap();
-    let reported =
-        said.messages.iter().any(|message| message.text().contains("UPDATE_SETTINGS failed"))
-            || said.system.is_some_and(|system| system.contains("UPDATE_SETTINGS failed"));
-    assert!(reported, "the call of a member is refused");
+    let results: Vec<&str> = said
+        .messages
+        .iter()
+        .flat_map(|message| &message.parts)
+        .filter_map(|part| match part {
+            ChatPart::ToolResult { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert!(
+        results.iter().any(|result| result.contains("UPDATE_SETTINGS is not allowed")),
+        "the call of a member is refused: {results:?}"
+    );
 }

@@ -63,10 +63,4 @@ pub(super) const PAGES: &[Explanation] = &[
         "The key was used for a request that differs, or whose first copy is still carried out.",
         "Use a new key for each request, and the same one only to repeat it.",
     ),
-    Explanation::new(
-        "GAL-OUTBOX-STATE",
-        "The part is in another state",
-        "Only what was ambiguous, expired or given up can be sent again; only what waits or is ambiguous can be dropped.",
-        "Read it again: it may have changed meanwhile.",
-    ),
 ];

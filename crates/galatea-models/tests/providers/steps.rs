@@ -189,7 +189,9 @@ async fn gemini_gets_its_thought_signatures_back_with_the_calls() {
 async fn ollama_gets_results_by_the_names_of_the_tools() {
     let call =
         |name: &str| json!({ "function": { "name": name, "arguments": { "day": "Monday" } } });
-    let pair = ollama().await;
+    let mut pair = ollama().await;
+    let models = pair.fresh(&[("OLLAMA_LARGE_MODEL", "llama3.2"), ("MODEL_TOOLS", "true")]);
+    pair.models = models;
     let body = played(
         &pair,
         json!({ "model": "m", "created_at": "x", "message": { "role": "assistant", "content": "", "thinking": "SIGNED hm", "tool_calls": [call("rain"), call("sun")] }, "done": true, "done_reason": "stop", "prompt_eval_count": 9, "eval_count": 9 }),

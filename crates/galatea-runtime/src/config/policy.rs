@@ -18,8 +18,8 @@ const TTL_ON_X: u64 = 24 * 60;
 /// Telegram keeps updates for at most 24 h (Bot API, getUpdates), so an older date is not a delayed
 /// message but a clock that cannot be trusted. Platforms of which nothing is known count alike.
 const LONGEST_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// Platforms that list what was said long ago.
-const WITH_HISTORY: [&str; 2] = ["discord", "x"];
+/// Platforms that list what was said long ago, and are asked for it.
+const WITH_HISTORY: [&str; 1] = ["x"];
 
 /// People whose direct messages are answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -41,6 +41,7 @@ pub(super) fn cut(text: &str, talk: &Talk, repairs: &mut Repairs) -> String {
                 changed = true;
                 kept.push(words);
             }
+            Some((Voice::Other, _)) if leads && talk.wants_list() => kept.push(line),
             Some((Voice::Other | Voice::Asker, _)) if !is_announced(&kept) => {
                 changed = true;
                 break;

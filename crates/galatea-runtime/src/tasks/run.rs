@@ -25,8 +25,11 @@ const DEADLINE: Duration = Duration::from_secs(60);
 const AGAIN: Duration = Duration::from_secs(60);
 /// Longest pause before a repetition, such as until a budget begins anew.
 const LONGEST_PAUSE: Duration = Duration::from_secs(24 * 3_600);
-/// Pause before a task whose platform is not connected, or whose Room is muted, is looked at again.
+/// Longest pause before a task whose platform is not connected, or whose Room is muted, is looked at
+/// again. A platform that connects within seconds of the start is not waited for so long.
 const HELD: Duration = Duration::from_secs(60);
+/// The shortest such pause.
+const HELD_LEAST: Duration = Duration::from_secs(2);
 
 /// Code of a task that no plugin runs.
 const UNKNOWN: &str = "GAL-TASK-WORKER";
@@ -166,7 +169,8 @@ async fn verdict(
         if now.since(slot) > rule.within() {
             Verdict::Skip("it could not be said in time")
         } else {
-            Verdict::Hold(now.plus(HELD), Some(slot))
+            let pause = (now.since(slot) / 4).clamp(HELD_LEAST, HELD);
+            Verdict::Hold(now.plus(pause), Some(slot))
         }
     };
     if engine.outbox.routes.ready(&room.source, &room.account).is_none()

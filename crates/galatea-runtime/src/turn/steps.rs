@@ -47,6 +47,11 @@ impl Steps {
         self.last
     }
 
+    /// Lets the model only speak from now on.
+    pub(crate) fn end(&mut self) {
+        self.last = true;
+    }
+
     /// The messages behind the question.
     pub(crate) fn messages(&self) -> &[ChatMessage] {
         &self.messages

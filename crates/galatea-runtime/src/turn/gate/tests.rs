@@ -365,7 +365,7 @@ fn a_mention_of_days_ago_expires_where_the_platform_keeps_it_so_long() {
         ("x", 23, false),
         ("x", 25, true),
         ("x", 24 * 40, true),
-        ("discord", 25, true),
+        ("discord", 25, false),
         ("telegram", 2, true),
         ("telegram", 25, false),
     ] {

@@ -60,6 +60,15 @@ pub(crate) async fn carry_out(
         done.thought = plan.thought.or(done.thought);
         // A model that calls the same again has read what came of it.
         let again = !doing.is_empty() && doing.iter().all(|call| done.before.contains(call));
+        if again && !steps.is_last() && plan.text.trim().is_empty() {
+            steps.end();
+            let next =
+                decide::decide(turn, windows, &steps, Providers::MayBeAsked, bounds, verdict);
+            if let Ok(next) = next.await {
+                decided = next;
+                continue;
+            }
+        }
         if steps.is_last() || again {
             return Ok(outcome(turn, done, Ending::Said(plan.text), verdict));
         }
