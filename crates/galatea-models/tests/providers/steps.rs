@@ -198,10 +198,10 @@ async fn ollama_gets_results_by_the_names_of_the_tools() {
     )
     .await;
     let messages = body["messages"].as_array().unwrap();
-    assert_eq!(messages[1]["tool_calls"], json!([call("rain"), call("sun")]));
-    assert_eq!(messages[1]["thinking"], "SIGNED hm");
+    assert_eq!(messages[2]["tool_calls"], json!([call("rain"), call("sun")]));
+    assert_eq!(messages[2]["thinking"], "SIGNED hm");
     assert_eq!(
-        messages[2..],
+        messages[3..],
         [
             json!({ "role": "tool", "content": "result 0", "tool_name": "rain" }),
             json!({ "role": "tool", "content": "result 1", "tool_name": "sun" }),
