@@ -145,7 +145,7 @@ fn multiple(millis: u64, anchor: Timestamp, after: Timestamp) -> Option<Timestam
 pub fn in_words(millis: u64) -> String {
     let seconds = millis / 1_000;
     for (size, unit) in [(7 * 86_400, "week"), (86_400, "day"), (3_600, "hour"), (60, "minute")] {
-        if seconds >= size && seconds % size == 0 {
+        if seconds >= size && seconds.is_multiple_of(size) {
             return counted(seconds / size, unit);
         }
     }

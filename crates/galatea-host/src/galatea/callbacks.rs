@@ -5,12 +5,15 @@ use galatea_core::Error;
 use super::answering::Answering;
 use crate::platforms::{Answer, Piece};
 
+/// A callback that may be called several times.
+type Call<T> = Box<dyn FnMut(&T) + Send>;
+
 /// Callbacks of a message. Each is optional; they are called one after another.
 #[derive(Default)]
 pub struct Callbacks {
-    response: Option<Box<dyn FnMut(&Answer) + Send>>,
-    piece: Option<Box<dyn FnMut(&Piece) + Send>>,
-    error: Option<Box<dyn FnMut(&Error) + Send>>,
+    response: Option<Call<Answer>>,
+    piece: Option<Call<Piece>>,
+    error: Option<Call<Error>>,
     complete: Option<Box<dyn FnOnce() + Send>>,
 }
 

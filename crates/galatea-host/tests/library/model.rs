@@ -68,8 +68,8 @@ impl TextModel for Echo {
             permit.forget();
         }
         self.busy.fetch_sub(1, Ordering::SeqCst);
-        let users = request.messages.iter().filter(|m| m.role == ChatRole::User);
-        let asked = users.last().map(|message| message.text()).unwrap_or_default();
+        let mut users = request.messages.iter().rev().filter(|m| m.role == ChatRole::User);
+        let asked = users.next().map(|message| message.text()).unwrap_or_default();
         let asked = asked.lines().last().unwrap_or_default();
         let asked = asked.rsplit(": ").next().unwrap_or(asked);
         Ok(TextAnswer { text: format!("You said {asked}"), ..TextAnswer::default() })

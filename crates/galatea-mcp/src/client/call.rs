@@ -34,6 +34,7 @@ pub(crate) enum CallError {
 }
 
 /// How far a call has come.
+#[allow(clippy::large_enum_variant, reason = "one at a time, and handed on at once")]
 pub(crate) enum Step {
     /// The server's answer.
     Answer(Box<ServerResult>),

@@ -72,6 +72,7 @@ impl Offer {
 }
 
 /// The end of a call, or a question before it.
+#[allow(clippy::large_enum_variant, reason = "one at a time, and handed on at once")]
 pub(crate) enum Called {
     Done(Outcome),
     Asks(Question, Paused),

@@ -116,7 +116,7 @@ fn answered(calls: &[ToolCall], results: &[ActionResult]) -> (Vec<ToolCall>, Vec
         .iter()
         .map(|call| {
             let same = |result: &&ActionResult| result.action.eq_ignore_ascii_case(&call.name);
-            left.iter().position(|result| same(result)).map(|at| left.remove(at))
+            left.iter().position(same).map(|at| left.remove(at))
         })
         .collect();
     // A tool that was called by another of its names.

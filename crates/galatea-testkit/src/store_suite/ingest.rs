@@ -27,7 +27,7 @@ pub async fn accounts_with_waiting_messages_are_told(store: Arc<dyn Store>) {
     let messages = [scene.message("one", 1), scene.message("two", 2)];
     store.ingest(Scene::batch(&messages)).await.unwrap();
     let told = (scene.agent, SOURCE, account());
-    assert_eq!(store.waiting_accounts().await.unwrap(), [told.clone()]);
+    assert_eq!(store.waiting_accounts().await.unwrap(), std::slice::from_ref(&told));
     store.finish_turn(scene.turn(&[&messages[0]])).await.unwrap();
     assert_eq!(store.waiting_accounts().await.unwrap(), [told]);
     store.finish_turn(scene.turn(&[&messages[1]])).await.unwrap();

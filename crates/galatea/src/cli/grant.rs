@@ -105,7 +105,7 @@ async fn list(
             shown.push(json!({ "agent": name, "tools": known, "grants": granted }));
             continue;
         }
-        context.output.say(&format!("{name}: {} tools, {} grants", known.len(), grants.len()));
+        context.output.say(format!("{name}: {} tools, {} grants", known.len(), grants.len()));
         for KnownTool { tool, action, scope } in &known {
             context.output.row(2, &format!("{tool}  called {action}  ({scope})"));
         }
@@ -157,7 +157,7 @@ async fn add(
         if json {
             done.push(json!({ "agent": name, "grant": of(&grant, &known) }));
         } else {
-            context.output.say(&format!("{name}: {grant}"));
+            context.output.say(format!("{name}: {grant}"));
         }
     }
     if json {
@@ -190,7 +190,7 @@ async fn remove(store: &dyn Store, what: &What, json: bool, context: &Context) -
     if json {
         context.output.json("galatea.grant/1", json!({ "removed": gone }));
     } else {
-        gone.iter().for_each(|grant| context.output.say(&format!("removed: {grant}")));
+        gone.iter().for_each(|grant| context.output.say(format!("removed: {grant}")));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -106,7 +106,11 @@ fn a_worlds_owner_makes_it_stricter_and_never_wider() {
     let of =
         |grants: &[Grant], table| judge(grants, &ToolUse { table, ..used(&tool, &[ANN]) }).ruling;
     let open = Grant { ask: GrantAsk::Never, ..limit("weather/*", "member") };
-    assert_eq!(of(&[open.clone()], Ruling::Refuse), Ruling::Refuse, "no right of their own");
+    assert_eq!(
+        of(std::slice::from_ref(&open), Ruling::Refuse),
+        Ruling::Refuse,
+        "no right of their own"
+    );
     assert_eq!(of(&[open], Ruling::Confirm), Ruling::Confirm);
     let everybody = Grant { ask: GrantAsk::Never, ..rule("weather/*", "member") };
     assert_eq!(

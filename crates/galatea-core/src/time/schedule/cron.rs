@@ -122,7 +122,7 @@ impl CronDateTime for Moment<'_> {
         Ok(match found.offset() {
             AmbiguousOffset::Unambiguous { .. } => Resolution::Single(moment(found.unambiguous())?),
             AmbiguousOffset::Fold { .. } => {
-                Resolution::Ambiguous(moment(found.clone().earlier())?, moment(found.later())?)
+                Resolution::Ambiguous(moment(found.earlier())?, moment(found.later())?)
             }
             AmbiguousOffset::Gap { .. } => Resolution::Gap,
         })

@@ -60,7 +60,8 @@ pub(crate) async fn carry_out(
         done.thought = plan.thought.or(done.thought);
         // A model that calls the same again has read what came of it.
         let again = !doing.is_empty() && doing.iter().all(|call| done.before.contains(call));
-        if again && !steps.is_last() && plan.text.trim().is_empty() {
+        let is_mute = plan.text.trim().is_empty() && done.aside.is_none();
+        if again && !steps.is_last() && is_mute {
             steps.end();
             let next =
                 decide::decide(turn, windows, &steps, Providers::MayBeAsked, bounds, verdict);
