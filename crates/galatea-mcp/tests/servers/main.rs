@@ -1,5 +1,6 @@
 //! Real servers as child processes: the SDK's own, and those of the registries.
 #![allow(
+    clippy::print_stdout,
     clippy::unwrap_used,
     clippy::expect_used,
     missing_docs,

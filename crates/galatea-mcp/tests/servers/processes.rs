@@ -61,7 +61,7 @@ async fn twenty_kills_leave_no_process() {
     }
     // Strays have no mark of their own.
     tokio::time::sleep(Duration::from_millis(100)).await;
-    let strays: Vec<u32> = processes("sleep\0600");
+    let strays: Vec<u32> = processes("sleep\x00600");
     let ours = strays.iter().filter(|pid| {
         std::fs::read_to_string(format!("/proc/{pid}/environ"))
             .unwrap_or_default()

@@ -1,6 +1,6 @@
 //! Looks for due tasks: one query of the store for all agents of a process.
 
-use galatea_core::{AgentId, Clock, Result, Store, kill_point};
+use galatea_core::{AgentId, Clock, Result, Store, Timestamp, kill_point};
 use parking_lot::Mutex;
 use std::{
     collections::{BTreeSet, HashMap},
@@ -104,6 +104,8 @@ impl TaskPoller {
             let due = async {
                 match next {
                     Next::In(pause) => self.clock.sleep(pause).await,
+                    // Time has passed since it was read.
+                    Next::At(due) => self.clock.sleep(due.since(self.clock.now())).await,
                     Next::Unknown => std::future::pending().await,
                 }
             };
@@ -132,7 +134,7 @@ impl TaskPoller {
         let is_full = found.len() >= BATCH as usize;
         for task in found {
             if task.due > now {
-                return Ok(Next::In(task.due.since(now)));
+                return Ok(Next::At(task.due));
             }
             let Some(runner) = by_agent.get(&task.agent_id) else { continue };
             let Ok(slot) = Arc::clone(&self.slots).acquire_owned().await else { break };
@@ -165,6 +167,8 @@ impl TaskPoller {
 
 /// When to look again.
 enum Next {
+    /// At this time.
+    At(Timestamp),
     /// After this time: a task is due then.
     In(Duration),
     /// When a task is stored.
