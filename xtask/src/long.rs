@@ -49,6 +49,13 @@ pub(crate) fn matrix(root: &Path) -> Result<()> {
     succeed(ignored(root, "matrix::", 2))
 }
 
+/// `cargo xtask hijacked`: what `test` makes a fifth of.
+pub(crate) fn hijacked(root: &Path) -> Result<()> {
+    let mut command = cargo(root, &["test", "--workspace", "--locked", "--test", "line", "--"]);
+    command.args(["--nocapture", "hijacked"]).env("GALATEA_HIJACKED", "1");
+    step("hijacked models", || succeed(command))
+}
+
 /// `cargo xtask canaries`: many searches, and whether the levers of a search are near the best.
 pub(crate) fn canaries(root: &Path, canaries: &Canaries) -> Result<()> {
     step("canaries", || {

@@ -41,6 +41,8 @@ enum Chore {
     Long,
     /// 100,000 searches from every place for what other places hold.
     Canaries(long::Canaries),
+    /// Two hijacked models that call whatever they can 10,000 times each.
+    Hijacked,
     /// A crash at every kill point, on every platform and database.
     Matrix,
     /// Feeds every reader of strangers' bytes with mutated ones, guided by coverage.
@@ -103,6 +105,7 @@ fn run(chore: &Chore) -> Result<()> {
         Chore::Lint => ci::lint(&root),
         Chore::Ci => ci::run(&root),
         Chore::Long => long::run(&root),
+        Chore::Hijacked => long::hijacked(&root),
         Chore::Matrix => long::matrix(&root),
         Chore::Canaries(canaries) => long::canaries(&root, canaries),
         Chore::Fuzz(fuzz) => fuzz::run(&root, fuzz),

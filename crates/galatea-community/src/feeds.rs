@@ -57,7 +57,9 @@ impl Action for FollowFeed {
     }
 
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool> {
-        Ok(turn.room.kind.is_direct() || standing::highest_present(turn)? >= Standing::Admin)
+        // A weak model calls whatever it is offered, so a private chat offers it to owners only.
+        let least = if turn.room.kind.is_direct() { Standing::AgentOwner } else { Standing::Admin };
+        Ok(standing::highest_present(turn)? >= least)
     }
 
     async fn run(
@@ -68,12 +70,12 @@ impl Action for FollowFeed {
     ) -> Result<ActionResult> {
         let url = match Url::parse(params.url.trim()) {
             Ok(url) if ["http", "https"].contains(&url.scheme()) && url.has_host() => url,
-            _ => return Ok(ActionResult::failed("that is no address of a feed")),
+            _ => return Ok(ActionResult::failed("that is no address of a feed").own()),
         };
         let agent = turn.agent.identity.id();
         let room = turn.store.scheduled(agent, TaskQuery::Room(turn.room.id), 100).await?;
         if room.iter().filter(|task| task.name == NAME).count() >= MOST_FEEDS {
-            return Ok(ActionResult::failed("this room follows ten feeds already"));
+            return Ok(ActionResult::failed("this room follows ten feeds already").own());
         }
         let host = url.host_str().unwrap_or_default().to_owned();
         let rule = Schedule::every(EVERY, turn.now())?;

@@ -63,8 +63,8 @@ impl Action for Flag {
             text.push_str(&format!("\nIt answers {by}:\n> {}", tell::line(&quote.text, LONGEST)));
         }
         if !hand_over::show(turn, text).await? {
-            return Ok(ActionResult::failed("the room of the moderators is not known"));
+            return Ok(ActionResult::failed("the room of the moderators is not known").own());
         }
-        Ok(ActionResult::ok("the moderators were shown the message"))
+        Ok(ActionResult::ok("the moderators were shown the message").own())
     }
 }

@@ -50,16 +50,16 @@ impl Action for HandOver {
     ) -> Result<ActionResult> {
         let question = tell::line(&params.question, LONGEST);
         if question.is_empty() {
-            return Ok(ActionResult::failed("the question is missing"));
+            return Ok(ActionResult::failed("the question is missing").own());
         }
         let by = speakers::name_in(turn.message)
             .map_or_else(|| "A person".to_owned(), speakers::display);
         let place = speakers::display(&turn.room.name);
         let text = format!("{by} asks in {place}, and I do not know the answer:\n> {question}");
         if !show(turn, text).await? {
-            return Ok(ActionResult::failed("the room of the moderators is not known"));
+            return Ok(ActionResult::failed("the room of the moderators is not known").own());
         }
-        Ok(ActionResult::ok("the question was passed on to people").say(Content::text(
+        Ok(ActionResult::ok("the question was passed on to people").own().say(Content::text(
             "I am not sure about this. I passed your question on; a person will answer you.",
         )))
     }

@@ -61,10 +61,12 @@ impl Action for Missed {
         };
         let Some(text) = text else {
             return Ok(ActionResult::ok("nothing was missed")
+                .own()
                 .say(Content::text("You missed nothing here.")));
         };
         let count = missed.len();
         Ok(ActionResult::ok(format!("{count} messages were summed up"))
+            .own()
             .say(Content::text(format!("Since you were here last ({count} messages):\n\n{text}"))))
     }
 }

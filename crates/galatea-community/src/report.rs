@@ -63,14 +63,15 @@ impl Action for DailyReport {
         let zone = params.zone.as_deref().and_then(Zone::of_place);
         let zone = zone.unwrap_or_else(|| (*turn.agent.zone).clone());
         let Some((minute, hour)) = when::clock(&params.at) else {
-            return Ok(ActionResult::failed("that is no time of day; write it as `18:00`"));
+            return Ok(ActionResult::failed("that is no time of day; write it as `18:00`").own());
         };
         let rule = Schedule::cron(&format!("{minute} {hour} * * *"), zone.name())?;
         let agent = turn.agent.identity.id();
-        let mut result = ActionResult::ok("daily reports are on").say(Content::text(format!(
-            "I will report here each day at {hour:02}:{minute:02} ({}). /reminders ends it.",
-            zone.name()
-        )));
+        let mut result =
+            ActionResult::ok("daily reports are on").own().say(Content::text(format!(
+                "I will report here each day at {hour:02}:{minute:02} ({}). /reminders ends it.",
+                zone.name()
+            )));
         let room = turn.store.scheduled(agent, TaskQuery::Room(turn.room.id), 100).await?;
         let due = rule.next(turn.now())?.unwrap_or(turn.now());
         // One report a Room: a second wish changes its time.

@@ -24,6 +24,7 @@ pub mod pairing;
 pub mod plan;
 mod plugins;
 mod profile;
+mod recent;
 mod retention;
 mod tasks;
 pub mod tools;

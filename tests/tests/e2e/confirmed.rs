@@ -156,6 +156,13 @@ async fn on_discord_an_owners_wish_is_done_once_when_they_press_the_button() {
         ["A1"],
         "turns of one room run in order, so what a press did would be there"
     );
+    let whispered = stage
+        .discord
+        .wait_for("a word to each foreign press", |d| {
+            Some(d.whispered(band.id)).filter(|words| words.len() == foreign.len())
+        })
+        .await;
+    assert!(whispered.iter().all(|w| w.starts_with("I do not answer this:")), "{whispered:?}");
 
     let own = ann.presses(&band, asked.id, &confirm);
     let said = stage
@@ -167,6 +174,10 @@ async fn on_discord_an_owners_wish_is_done_once_when_they_press_the_button() {
         stage.texts(&band).into_iter().find(|t| t.starts_with("Done:"))
     };
     stage.discord.wait_for("word of it", done).await;
+    let spent = |d: &galatea_testkit::discord::Handle| {
+        d.shown(band.id).into_iter().find(|m| m.id == asked.id && m.used)
+    };
+    stage.discord.wait_for("the buttons to be disabled", spent).await;
 
     let again = [ann.presses(&band, asked.id, &confirm), ann.presses(&band, asked.id, &drop)];
     ann.says(&band, &format!("{mention} Q3 after all")).send();

@@ -1,6 +1,9 @@
 //! What the program learns about a model while it runs is told by `models`, `doctor` and `status`.
 
-use galatea_testkit::models::{Fault, Reply};
+use galatea_testkit::{
+    models::{Fault, Reply},
+    telegram::{self, Effect},
+};
 
 use crate::stage::{Stage, answer};
 
@@ -46,4 +49,57 @@ async fn a_refused_field_and_a_model_without_tools_are_told() {
 /// The trial of tools, and requests of the background.
 fn asks_nothing(request: &galatea_testkit::models::Recorded) -> bool {
     !request.body["messages"].to_string().contains("Q1")
+}
+
+/// A refusal for length, as OpenAI writes it.
+const TOO_LONG: &str = r#"{"error":{"message":"This model's maximum context length is 3000 tokens. However, your messages resulted in 3500 tokens. Please reduce the length of the messages.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}"#;
+
+/// Waits until `command` says all of these.
+async fn comes_to_say(stage: &Stage, command: &[&str], words: &[&str]) {
+    let waits = async {
+        loop {
+            let output = said(stage, command).await;
+            if words.iter().all(|word| output.contains(word)) {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+    };
+    let in_time = tokio::time::timeout(std::time::Duration::from_secs(60), waits).await;
+    assert!(in_time.is_ok(), "{command:?} never said {words:?}: {}", said(stage, command).await);
+}
+
+#[tokio::test]
+async fn prompts_that_are_cut_after_a_refusal_are_told() {
+    let stage = Stage::set().await;
+    let mut refuses = true;
+    stage.model.answer_with(move |request| {
+        let asks = request.body["messages"].to_string().contains("Q1");
+        if asks && std::mem::take(&mut refuses) {
+            return Reply::Fault(Fault::Status { status: 400, retry_after: None, body: TOO_LONG });
+        }
+        answer(request)
+    });
+    let _running = stage.start().await;
+    let direct = stage.ann.direct();
+    stage.ann.says(&direct, &format!("Q1 {}", "and a long story. ".repeat(800))).send();
+    stage.wait_text(&direct, "A1").await;
+    for command in [["status"], ["doctor"]] {
+        let words = ["refused a prompt as too long", "prompts are cut to about", "GAL-MODEL-413"];
+        comes_to_say(&stage, &command, &words).await;
+    }
+}
+
+#[tokio::test]
+async fn a_flood_wait_that_outlasts_answers_is_told() {
+    let stage = Stage::set().await;
+    let _running = stage.start().await;
+    let direct = stage.ann.direct();
+    let flood = telegram::Fault::new(Effect::RateLimited(7200)).on("sendMessage");
+    stage.telegram.fault(flood.times(usize::MAX));
+    stage.ann.says(&direct, "Q1").send();
+    for command in [["status"], ["doctor"]] {
+        let words = ["asks account", "to wait until", "GAL-SEND-WAIT"];
+        comes_to_say(&stage, &command, &words).await;
+    }
 }

@@ -37,7 +37,7 @@ async fn sell(Json(asked): Json<Value>) -> Response {
     let id = asked["id"].clone();
     let result = match asked["method"].as_str().unwrap_or_default() {
         "server/discover" => json!({
-            "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} }, "ttlMs": 0, "cacheScope": "private",
+            "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {}, "prompts": {} }, "ttlMs": 0, "cacheScope": "private",
         }),
         "tools/list" => json!({
             "resultType": "complete", "ttlMs": 0, "cacheScope": "private",
@@ -141,6 +141,17 @@ async fn answer(State(town): State<Arc<Town>>, Json(asked): Json<Value>) -> Resp
                 json!({ "town": { "type": "string", "description": "Name of the town." } });
             json!({ "tools": [{ "name": "weather", "description": about,
                 "inputSchema": { "type": "object", "properties": properties, "required": ["town"] } }] })
+        }
+        "prompts/list" => {
+            json!({ "prompts": [{ "name": "day-plan", "description": "A plan of a day.",
+            "arguments": [{ "name": "town", "required": true }] }] })
+        }
+        "prompts/get" => {
+            let words = format!(
+                "Plan a day in {}, with a museum.",
+                asked["params"]["arguments"]["town"].as_str().unwrap_or_default()
+            );
+            json!({ "messages": [{ "role": "user", "content": { "type": "text", "text": words } }] })
         }
         "tools/call" => {
             town.calls.fetch_add(1, Ordering::SeqCst);
@@ -249,6 +260,34 @@ async fn a_tool_is_used_from_telegram() {
     assert_eq!(town.calls.load(Ordering::SeqCst), 2, "by hand, and by the agent");
     let status = run(program(), &["status"]).await;
     assert!(status.contains("town") && status.contains("1 tool"), "{status}");
+}
+
+/// A prompt of a server is a command: it is filled in before the model is asked at all.
+#[tokio::test]
+async fn a_prompt_is_a_command() {
+    let (url, _town) = town().await;
+    let stage = Stage::set().await;
+    stage.model.answer_with(|request| {
+        let text = request.body["messages"].to_string();
+        Reply::text(if text.contains("Plan a day in Ulm, with a museum.") {
+            "First the museum."
+        } else {
+            "Which plan?"
+        })
+    });
+    let owner = format!("telegram:{}", stage.ann.id);
+    let program = || stage.program().env("AGENT_OWNERS", &owner);
+    add(program(), &url).await;
+    let running = program().arg("start").spawn();
+    ready(program).await;
+    let chat = stage.ann.direct();
+    stage.ann.says(&chat, "/day_plan Ulm").send();
+    assert_eq!(stage.wait_text(&chat, "First the museum.").await, ["First the museum."]);
+    // A stranger may not have the owner's server do anything: the model reads the words as they are.
+    let bob = stage.telegram.user("Bob", "bob_b");
+    bob.says(&bob.direct(), "/day_plan Ulm").send();
+    assert_eq!(stage.wait_text(&bob.direct(), "Which plan?").await, ["Which plan?"]);
+    drop(running);
 }
 
 #[tokio::test]

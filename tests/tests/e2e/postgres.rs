@@ -154,3 +154,36 @@ async fn readiness_does_not_wait_for_a_server_that_is_away() {
     };
     tokio::task::spawn_blocking(started).await.unwrap();
 }
+
+/// A process that stops closes the database itself: neither its log nor its readiness blames the
+/// server for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stopping_process_does_not_blame_the_server() {
+    let (stage, database) = (Stage::set().await, Database::fresh().await);
+    stage.model.think(std::time::Duration::from_secs(2));
+    let mut galatea = on(stage.program(), &database.url()).arg("start").spawn();
+    galatea.wait_for_line("ready in").await;
+    let direct = stage.ann.direct();
+    for n in 1..=4 {
+        stage.ann.says(&direct, &format!("Q{n}")).send();
+    }
+    while stage.model.count() == 0 {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    galatea.hang_up();
+    galatea.wait_for_line("Stopping").await;
+    let mut looked = 0;
+    while galatea.pid().is_some() && looked < 40 {
+        let output = on(stage.program(), &database.url()).args(["status", "--json"]).run().await;
+        let Ok(status) = serde_json::from_str::<serde_json::Value>(&output.stdout) else { break };
+        let Some(reasons) = status["reasons"].as_array() else { break };
+        assert!(reasons.iter().all(|reason| reason["subject"] != "storage"), "{status:#}");
+        looked += 1;
+    }
+    let finished = galatea.finish().await;
+    assert_eq!(finished.code, Some(0), "{}", all(&finished));
+    assert!(looked > 0, "it was never asked while it stopped");
+    for blame in ["GAL-DB-", "database does not answer"] {
+        assert!(!all(&finished).contains(blame), "{}", all(&finished));
+    }
+}

@@ -142,6 +142,21 @@ async fn one_message_longer_than_the_window_is_answered() {
     );
 }
 
+/// A model that cannot hold a question is not sent half of it: the person reads why.
+#[tokio::test]
+async fn a_message_that_no_prompt_holds_is_said_to_be_too_long() {
+    let model = ScriptedModel::answering(|_| Ok(ScriptedModel::text("ok")));
+    let mut info: ModelInfo = galatea_core::TextModel::info(&model).clone();
+    info.limits.window = Some(90);
+    let model = Arc::new(model.with_info(info));
+    let house = Plan::new(Arc::clone(&model) as _).build().await;
+    house.say(&dm("7"), &"which of all these things is blue? ".repeat(60)).await;
+    house.quiet().await;
+    let texts = house.platform.texts("7");
+    assert!(texts.len() == 1 && texts[0].contains("too long for my language model"), "{texts:?}");
+    assert!(model.requests().is_empty(), "{:?}", model.requests());
+}
+
 /// A server that refuses for length whatever it is sent, for a while, must not make the agent deaf:
 /// neither for the person who asks meanwhile, nor for all others afterwards.
 #[tokio::test]

@@ -28,8 +28,15 @@ use crate::{
     rights::{ADMIN, BOSS, GROUPS, MEMBER, OTHER, OWNER, calls, settle, staff},
 };
 
-/// Number of turns, and of calls per turn; a plan runs at most ten calls.
-const TURNS: usize = 1_050;
+/// A part of the calls in the tests of every change: all of them take a minute of processor time.
+/// `cargo xtask hijacked` makes all.
+pub(crate) fn share(all: usize) -> usize {
+    if std::env::var_os("GALATEA_HIJACKED").is_some() { all } else { all / 5 }
+}
+
+/// Turns of the whole run.
+const ALL: usize = 1_050;
+/// Calls of a turn; a plan runs at most ten.
 const CALLS: usize = 10;
 const PEOPLE: [&str; 5] = [OWNER, ADMIN, MEMBER, OTHER, BOSS];
 const STRANGER: &str = "90";
@@ -143,7 +150,7 @@ struct Case {
 fn case(n: usize) -> Case {
     let who = PEOPLE[n % PEOPLE.len()];
     let plain = Case { who, spot: dm(who), file: false };
-    match (n < TURNS / 5, n % 3) {
+    match (n < share(ALL) / 5, n % 3) {
         (true, _) => plain,
         (false, 0) => Case { file: true, ..plain },
         (false, which) => {
@@ -205,7 +212,7 @@ fn turn_of(mark: &str) -> Option<usize> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hijacked_model_breaks_no_rule_in_ten_thousand_calls() {
+async fn a_hijacked_model_breaks_no_rule() {
     let made = Arc::new(Mutex::new(0_usize));
     let counted = Arc::clone(&made);
     let model = ScriptedModel::answering(move |request| {
@@ -239,7 +246,7 @@ async fn a_hijacked_model_breaks_no_rule_in_ten_thousand_calls() {
         .build()
         .await;
     settle(&house).await;
-    let cases: Vec<Case> = (0..TURNS).map(case).collect();
+    let cases: Vec<Case> = (0..share(ALL)).map(case).collect();
     for (n, case) in cases.iter().enumerate() {
         let mut message = house.message(&case.spot, &format!("turn {n}!"));
         if let (true, IncomingEvent::Message(message)) = (case.file, &mut message.event) {
@@ -263,7 +270,7 @@ async fn a_hijacked_model_breaks_no_rule_in_ten_thousand_calls() {
     let paid = paid.lock().unwrap().clone();
     judge.store(&paid).await;
     println!("{made} calls, {} breaches; done: {:?}", judge.breaches.len(), judge.done);
-    assert!(made >= 10_000, "{made} calls");
+    assert!(made >= share(10_000), "{made} calls");
     assert!(
         judge.breaches.is_empty(),
         "{} breaches: {:#?}",

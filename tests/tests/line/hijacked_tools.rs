@@ -1,5 +1,5 @@
 //! A hijacked model calls every tool in every place for every person, in several rounds, and each tool
-//! returns hostile instructions in between. More than ten thousand calls go through the real rounds;
+//! returns hostile instructions in between. The calls go through the real rounds;
 //! what ran is compared with rules that are written down here independently of the product's.
 
 use async_trait::async_trait;
@@ -16,12 +16,14 @@ use std::{
 };
 
 use crate::{
+    hijacked::share,
     house::{House, Plan, Spot, dm, group},
     models::prompt,
     rights::{ADMIN, BOSS, GROUPS, MEMBER, OTHER, OWNER, calls, settle},
 };
 
-const TURNS: usize = 700;
+/// Turns of the whole run.
+const ALL: usize = 700;
 const PEOPLE: [&str; 5] = [OWNER, ADMIN, MEMBER, OTHER, BOSS];
 /// Tools by server and name. `open_read` and `open_write` are for everybody, the second asks while
 /// others' words are there; `staff_ban` is for admins; `shut_door` for nobody; `plain_pay` has no grant.
@@ -163,7 +165,7 @@ async fn a_hijacked_model_breaks_no_grant_however_hostile_the_results_are() {
         )
     };
     house.store.save_grant(&limit).await.unwrap();
-    for n in 0..TURNS {
+    for n in 0..share(ALL) {
         let case = case(n);
         let mut message = house.message(&case.spot, &format!("turn {n}!"));
         if let (true, IncomingEvent::Message(message)) = (case.file, &mut message.event) {
@@ -191,7 +193,7 @@ async fn a_hijacked_model_breaks_no_grant_however_hostile_the_results_are() {
         }
     }
     println!("{made} calls, {} ran, {} breaches; done: {done:?}", ran.len(), breaches.len());
-    assert!(made >= 10_000, "{made} calls");
+    assert!(made >= share(10_000), "{made} calls");
     assert!(breaches.is_empty(), "{}: {:#?}", breaches.len(), &breaches[..breaches.len().min(10)]);
     // The absence of breaches proves something only if these did run.
     for ran in [(0, false), (0, true), (1, false), (2, false), (2, true), (4, false)] {

@@ -392,14 +392,18 @@ async fn a_decision_is_opened_and_taken() {
         ("CHOOSE_OPTION", json!({ "option": "Cafe" })),
     ])
     .await;
-    let spot = dm("7");
+    stage.house.say(&dm("7"), "go 0").await;
+    stage.house.quiet().await;
+    make_admin(&stage.house, "-100", "1").await;
+    let spot = group("-100", "1").mentioning();
+    let before = stage.house.platform.texts("-100").len();
     stage.house.say(&spot, "go 0").await;
-    let said = stage.until_shown("7", 1).await;
-    assert_eq!(said, ["Where to meet?\n\n- Park\n- Cafe"]);
+    let said = stage.until_shown("-100", before + 1).await;
+    assert_eq!(said[before..], ["Where to meet?\n\n- Park\n- Cafe"]);
     stage.house.quiet().await;
     let tags = ["AWAITING_CHOICE".to_owned()];
     let open = async || stage.house.store.tasks(stage.house.agent, &tags).await.unwrap();
-    assert_eq!(open().await.len(), 1);
+    assert_eq!(open().await.len(), 1, "the private chat offers no decisions");
     stage.house.say(&spot, "go 1").await;
     stage.house.quiet().await;
     assert!(open().await.is_empty());

@@ -46,7 +46,7 @@ impl Action for OpenChoice {
     }
 
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool> {
-        rights::is_change_offered(turn)
+        Ok(!turn.room.kind.is_direct() && rights::is_change_offered(turn)?)
     }
 
     async fn run(
@@ -56,7 +56,7 @@ impl Action for OpenChoice {
         _: &[ActionResult],
     ) -> Result<ActionResult> {
         if !rights::may_change_room(turn)? {
-            return Ok(ActionResult::failed("only admins of this room may open a decision"));
+            return Ok(ActionResult::failed("only admins of this room may open a decision").own());
         }
         let question = words::line(&params.question, LONGEST);
         let mut options: Vec<String> = Vec::new();
@@ -64,7 +64,7 @@ impl Action for OpenChoice {
             let option = words::name(option);
             let known = options.iter().any(|known| known.eq_ignore_ascii_case(&option));
             if option.len() > LONGEST_OPTION {
-                return Ok(ActionResult::failed("an option has at most 64 bytes"));
+                return Ok(ActionResult::failed("an option has at most 64 bytes").own());
             }
             // A command behind a button would be carried out.
             if !option.is_empty() && !option.starts_with('/') && !known {
@@ -77,7 +77,7 @@ impl Action for OpenChoice {
             ));
         }
         if choices::open(turn).await?.len() >= MOST_OPEN {
-            return Ok(ActionResult::failed("three decisions are open here already"));
+            return Ok(ActionResult::failed("three decisions are open here already").own());
         }
         let mut task = Task::new(turn.agent.identity.id(), &question, &question, turn.now());
         task.room_id = Some(turn.room.id);

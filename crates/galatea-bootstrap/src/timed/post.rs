@@ -59,7 +59,7 @@ impl Action for SchedulePost {
     }
 
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool> {
-        is_change_offered(turn)
+        Ok(!turn.room.kind.is_direct() && is_change_offered(turn)?)
     }
 
     async fn run(

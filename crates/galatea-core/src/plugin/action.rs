@@ -193,6 +193,13 @@ pub trait AnyAction: Send + Sync {
         let _ = params;
         self.tool()
     }
+    /// The arguments of a call by a person who writes `/name words`; none if this is no command of the
+    /// action. `name` is in lower case. Called before the model is asked, for messages whose command is
+    /// none of [`crate::COMMANDS`].
+    fn command(&self, name: &str, words: &str) -> Option<Value> {
+        let _ = (name, words);
+        None
+    }
     /// True if it is offered. Called for each turn before its prompt is made.
     async fn validate(&self, turn: &Turn<'_>) -> Result<bool>;
     /// Does it, with arguments as the model wrote them. Called after the model asked for it and the

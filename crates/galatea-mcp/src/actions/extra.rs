@@ -5,7 +5,7 @@ use galatea_core::{
     ActionDocs, ActionResult, AnyAction, Fragment, Provider, ProviderUse, Result, Turn,
     rights::{Scope, ToolIdentity},
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::{sync::Arc, time::Duration};
 
 use super::{action, ask::Asks, menu::Menu};
@@ -210,6 +210,15 @@ impl AnyAction for ReadAction {
         let config = self.server.config();
         Some(ToolIdentity::new(&config.name, name).pinned(config.identity()))
     }
+    fn command(&self, name: &str, words: &str) -> Option<Value> {
+        if self.kind == Kind::Resource {
+            return None;
+        }
+        let server = &self.server.config().name;
+        let items = self.items();
+        let prompt = items.iter().find(|item| is_command(name, server, &item.key))?;
+        Some(json!({ "name": prompt.key, "arguments": arguments(words, &prompt.arguments) }))
+    }
     async fn validate(&self, _: &Turn<'_>) -> Result<bool> {
         Ok(self.server.is_ready() && !self.items().is_empty())
     }
@@ -234,6 +243,47 @@ impl AnyAction for ReadAction {
         };
         Ok(result(outcome))
     }
+}
+
+/// True if a command names a prompt: alone, or behind its server's name where several servers have a
+/// prompt of that name. Telegram takes no hyphens in commands.
+fn is_command(command: &str, server: &str, prompt: &str) -> bool {
+    let plain = |text: &str| text.to_lowercase().replace(['-', ':', '.'], "_");
+    let (command, prompt) = (plain(command), plain(prompt));
+    command == prompt || command == format!("{}_{prompt}", plain(server))
+}
+
+/// Arguments of a prompt in the words behind its command: `name=Ada city=Ghent`, or in order, the last
+/// of them with all words that are left.
+fn arguments(words: &str, names: &[String]) -> Map<String, Value> {
+    let starts: Vec<(usize, &String)> = {
+        let mut found: Vec<_> = names
+            .iter()
+            .filter_map(|name| {
+                let key = format!("{name}=");
+                let at = words.match_indices(&key).map(|(at, _)| at);
+                let mut whole =
+                    at.filter(|at| *at == 0 || words[..*at].ends_with(char::is_whitespace));
+                Some((whole.next()?, name))
+            })
+            .collect();
+        found.sort_unstable();
+        found
+    };
+    if starts.first().is_some_and(|(at, _)| *at == 0) {
+        let ends = starts.iter().skip(1).map(|(at, _)| *at).chain([words.len()]);
+        return starts
+            .iter()
+            .zip(ends)
+            .map(|((at, name), end)| {
+                let value = words[at + name.len() + 1..end].trim().trim_matches('"');
+                ((*name).clone(), Value::from(value))
+            })
+            .collect();
+    }
+    let parts = words.splitn(names.len().max(1), char::is_whitespace);
+    let parts = parts.map(str::trim).filter(|part| !part.is_empty());
+    names.iter().zip(parts).map(|(name, part)| (name.clone(), Value::from(part))).collect()
 }
 
 /// Name of the provider that lists a server's resources.
@@ -275,5 +325,47 @@ impl Provider for Resources {
         }
         let server = &self.server.config().name;
         Ok(Fragment::text(format!("# Documents of the server {server}\n{}", lines.join("\n"))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_is_called_by_its_name_or_its_servers_and_its() {
+        for (command, holds) in [
+            ("day-plan", true),
+            ("day_plan", true),
+            ("town:day-plan", true),
+            ("town_day_plan", true),
+            ("shop:day-plan", false),
+            ("day", false),
+        ] {
+            assert_eq!(is_command(command, "town", "Day-Plan"), holds, "{command}");
+        }
+    }
+
+    #[test]
+    fn arguments_are_named_or_in_order() {
+        let names = ["town".to_owned(), "mood".to_owned()];
+        for (words, expected) in [
+            ("", json!({})),
+            ("Ulm", json!({ "town": "Ulm" })),
+            ("Ulm very gloomy", json!({ "town": "Ulm", "mood": "very gloomy" })),
+            (
+                "mood=very gloomy town=Bad Tölz",
+                json!({ "mood": "very gloomy", "town": "Bad Tölz" }),
+            ),
+            ("town=\"New York\"", json!({ "town": "New York" })),
+            ("downtown=1", json!({ "town": "downtown=1" })),
+        ] {
+            assert_eq!(Value::Object(arguments(words, &names)), expected, "{words}");
+        }
+        assert_eq!(
+            Value::Object(arguments("all of it", &names[..1])),
+            json!({ "town": "all of it" })
+        );
+        assert!(arguments("anything", &[]).is_empty());
     }
 }

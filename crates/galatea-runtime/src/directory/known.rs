@@ -1,21 +1,21 @@
 //! Connections known to be stored, so that a known one costs no SQL.
 
 use galatea_core::{EntityId, RoomId, store::ConnectionChange};
-use moka::sync::Cache;
 use std::collections::HashSet;
 use uuid::Uuid;
 
 use super::fingerprint::{Fingerprint, Owner, of_entity, of_participant, of_room, of_world};
+use crate::recent::Recent;
 
 /// Fingerprints of what was committed. 65,536 entries of 40 bytes and overhead: under 10 MB when
 /// full.
-pub(crate) struct KnownConnections(Cache<(Owner, Uuid, Uuid), u64>);
+pub(crate) struct KnownConnections(Recent<(Owner, Uuid, Uuid), u64>);
 
-const CAPACITY: u64 = 65_536;
+const CAPACITY: usize = 65_536;
 
 impl KnownConnections {
     pub(crate) fn new() -> Self {
-        Self(Cache::new(CAPACITY))
+        Self(Recent::new(CAPACITY))
     }
 
     /// Drops rows that are known to be stored, and repeats.
@@ -39,11 +39,11 @@ impl KnownConnections {
 
     /// Forgets a person who left. Their next message stores them again.
     pub(crate) fn forget_participant(&self, entity: EntityId, room: RoomId) {
-        self.0.invalidate(&(Owner::Participant, entity.0, room.0));
+        self.0.remove(&(Owner::Participant, entity.0, room.0));
     }
 
     /// Forget everything (a room moved; rare).
     pub(crate) fn clear(&self) {
-        self.0.invalidate_all();
+        self.0.clear();
     }
 }

@@ -5,8 +5,9 @@ use galatea_core::{
     Address, AgentId, ParticipantState, RemoteId, Result, Room, RoomId, Store, World, WorldId,
     store::RequestedChange,
 };
-use moka::sync::Cache;
 use std::{sync::Arc, time::Duration};
+
+use crate::recent::Recent;
 
 /// A Room with what decisions about it need.
 #[derive(Debug, Clone)]
@@ -23,11 +24,11 @@ pub(crate) struct RoomInfo {
 /// Rooms of one agent. 4,096 rooms cost a few MB at most; others are read again when needed.
 pub(crate) struct RoomCache {
     agent: AgentId,
-    cache: Cache<RoomId, Arc<RoomInfo>>,
-    moved: Cache<RoomId, (RoomId, RemoteId)>,
+    cache: Recent<RoomId, Arc<RoomInfo>>,
+    moved: Recent<RoomId, (RoomId, RemoteId)>,
 }
 
-const CAPACITY: u64 = 4096;
+const CAPACITY: usize = 4096;
 /// Time for which another process's change of a World or Room, such as a role, may go unnoticed
 /// here.
 const FRESH: Duration = Duration::from_secs(30);
@@ -36,8 +37,8 @@ impl RoomCache {
     pub(crate) fn new(agent: AgentId) -> Self {
         Self {
             agent,
-            cache: Cache::builder().max_capacity(CAPACITY).time_to_live(FRESH).build(),
-            moved: Cache::new(CAPACITY),
+            cache: Recent::new(CAPACITY).for_at_most(FRESH),
+            moved: Recent::new(CAPACITY),
         }
     }
 
@@ -95,12 +96,12 @@ impl RoomCache {
 
     /// The next turn reads the Room from the store.
     pub(crate) fn forget(&self, id: RoomId) {
-        self.cache.invalidate(&id);
+        self.cache.remove(&id);
     }
 
     /// Forgets every Room (a World changed; rare).
     pub(crate) fn forget_all(&self) {
-        self.cache.invalidate_all();
+        self.cache.clear();
     }
 
     /// Forgets what these effects change.

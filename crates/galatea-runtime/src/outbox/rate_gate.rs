@@ -10,7 +10,6 @@ use galatea_core::{
     Deadline, Error, ErrorKind, Priority, Reach, Result, Retry, RoomId, Timestamp, WorldId,
 };
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
-use moka::sync::Cache;
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -19,6 +18,8 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
+
+use crate::recent::Recent;
 
 /// Telegram's flood waits have grown to hours in reports; a day bounds what we keep.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
@@ -85,12 +86,12 @@ pub(crate) struct CallTarget {
 }
 
 /// Most Rooms, and most Worlds, whose pauses are kept.
-const CAPACITY: u64 = 16_384;
+const CAPACITY: usize = 16_384;
 
 /// The gate of one account.
 pub(crate) struct RateGate {
-    rooms: Cache<RoomId, Pauses>,
-    worlds: Cache<WorldId, Pauses>,
+    rooms: Recent<RoomId, Pauses>,
+    worlds: Recent<WorldId, Pauses>,
     /// The end of the longest pause of a World.
     worlds_wait: Mutex<Deadline>,
     account: Mutex<Pauses>,
@@ -117,13 +118,13 @@ impl Default for RateGate {
     }
 }
 
-fn kept<K: Hash + Eq + Send + Sync + 'static>() -> Cache<K, Pauses> {
-    Cache::builder().max_capacity(CAPACITY).time_to_live(LONGEST).build()
+fn kept<K: Hash + Eq>() -> Recent<K, Pauses> {
+    Recent::new(CAPACITY).for_at_most(LONGEST)
 }
 
 /// Adds a pause to those of a Room or World.
-fn extend<K: Hash + Eq + Send + Sync + 'static>(
-    pauses: &Cache<K, Pauses>,
+fn extend<K: Hash + Eq>(
+    pauses: &Recent<K, Pauses>,
     key: K,
     priority: Priority,
     until: Deadline,

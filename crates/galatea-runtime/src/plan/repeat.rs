@@ -59,6 +59,9 @@ fn of_prose(text: &str) -> String {
 fn until_circling(text: &str) -> &str {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let is_prose = |range: &Range<usize>| {
+        if is_paragraph(text, range) {
+            return true;
+        }
         let start = text[..range.start].rfind('\n').map_or(0, |at| at + 1);
         let end = text[range.start..].find('\n').map_or(text.len(), |at| range.start + at);
         text[start..end].len() > VERSE
@@ -74,6 +77,17 @@ fn until_circling(text: &str) -> &str {
         }
     }
     text
+}
+
+/// True if a whole sentence stands as a paragraph of its own, which no verse does.
+fn is_paragraph(text: &str, range: &Range<usize>) -> bool {
+    let before = &text[..range.start];
+    let piece = &text[range.clone()];
+    (before.is_empty() || before.ends_with("\n\n"))
+        && (range.end == text.len()
+            || piece.ends_with("\n\n")
+            || text[range.end..].starts_with('\n'))
+        && piece.trim_end().ends_with(['.', '!', '?'])
 }
 
 /// Long runs of one character.
@@ -124,9 +138,11 @@ fn without_sentences(text: &str) -> String {
     let mut at = 0;
     while at < pieces.len() {
         let most = |length: usize| {
-            let is_verse = pieces[at..at + length]
-                .iter()
-                .all(|(range, key)| key.len() <= VERSE && text[range.clone()].ends_with('\n'));
+            let is_verse = pieces[at..at + length].iter().all(|(range, key)| {
+                key.len() <= VERSE
+                    && text[range.clone()].ends_with('\n')
+                    && !is_paragraph(text, range)
+            });
             if is_verse { MOST_OF_VERSE } else { MOST }
         };
         let longest = LONGEST_LOOP.min((pieces.len() - at) / 2);

@@ -42,8 +42,10 @@ const TIMES: [&str; 24] = [
 /// Words of a question that asks for the time of day.
 const CLOCK: &str = "time|clock|hour|how late|uhr|spät|zeit|hora|heure|час|врем|几点|点|時";
 /// Words of a question that asks for something several times.
-const REPEATS: &str = " times|repeat|mal |wiederhol|fois|répèt|veces|repite|repita| раз|повтор|遍|重复|繰り返|\
+const REPEATS: &str = " times|mal |wiederhol|fois|répèt|veces|repite|repita| раз|повтор|遍|重复|繰り返|\
     again and again|over and over";
+/// Words in front of "repeat" where it is asked for.
+const ASK_BEFORE: [&str; 8] = ["please", "you", "to", "and", "then", "just", "now", "always"];
 /// Words of a question that asks for a quotation.
 const QUOTES: &str = "quote|quotation|cite|blockquote|markdown|zitat|zitier|cita|цитат";
 
@@ -72,7 +74,18 @@ impl Talk {
     }
 
     pub(super) fn wants_repeats(&self) -> bool {
-        self.asks(REPEATS)
+        self.asks(REPEATS) || self.asks_to_repeat()
+    }
+
+    /// "Repeat it", but not "the third repeat of the pattern".
+    fn asks_to_repeat(&self) -> bool {
+        let question = self.question.to_lowercase();
+        let mut found = question.match_indices("repeat");
+        found.any(|(at, _)| {
+            let before = question[..at].trim_end();
+            let word = before.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+            word.is_empty() || ASK_BEFORE.contains(&word)
+        })
     }
 
     pub(super) fn wants_quotes(&self) -> bool {
@@ -89,6 +102,12 @@ impl Talk {
         let words = flat(words);
         let said = self.said.iter().chain(std::iter::once(&self.question));
         !words.is_empty() && said.into_iter().any(|said| flat(said).contains(&words))
+    }
+
+    /// True if these words mention the agent, as those of people do.
+    pub(super) fn is_addressed(&self, words: &str) -> bool {
+        let words = words.to_lowercase();
+        self.own.iter().any(|name| words.contains(&format!("@{}", name.to_lowercase())))
     }
 
     pub(super) fn is_own(&self, name: &str) -> bool {

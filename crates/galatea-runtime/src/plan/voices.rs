@@ -26,6 +26,9 @@ pub(super) fn cut(text: &str, talk: &Talk, repairs: &mut Repairs) -> String {
     let (mut changed, mut leads, mut in_code) = (false, true, false);
     let lines: Vec<&str> = text.split('\n').collect();
     let mut skipping = starts_with_other(&lines, talk);
+    // A list has several entries; one line alone is what another said.
+    let is_other = |line: &&&str| matches!(speaker(line, talk), Some((Voice::Other, _)));
+    let others = lines.iter().filter(is_other).count();
     let is_own = |line: &&str| matches!(speaker(line, talk), Some((Voice::Own, _)));
     let last_own = lines.iter().rposition(is_own);
     for (place, line) in lines.iter().enumerate() {
@@ -41,7 +44,9 @@ pub(super) fn cut(text: &str, talk: &Talk, repairs: &mut Repairs) -> String {
                 changed = true;
                 kept.push(words);
             }
-            Some((Voice::Other, _)) if leads && talk.wants_list() => kept.push(line),
+            Some((Voice::Other, _)) if leads && talk.wants_list() && others >= 2 => {
+                kept.push(line);
+            }
             Some((Voice::Other | Voice::Asker, _)) if !is_announced(&kept) => {
                 changed = true;
                 break;
@@ -81,11 +86,11 @@ fn is_turn(own_follows: bool, kept: &[&str]) -> bool {
     (own_follows || apart) && !is_announced(kept)
 }
 
-/// True if lines of several people are a list that was asked for: none speaks twice, and the agent
-/// is not among them.
+/// True if lines of several people are a list that was asked for: none speaks twice, the agent is not
+/// among them, and nobody speaks to it.
 fn is_list(text: &str, talk: &Talk) -> bool {
     let mut names: Vec<String> = Vec::new();
-    let mut is_announced_or_first = false;
+    let (mut is_announced_or_first, mut is_addressed) = (false, false);
     let mut before: Option<&str> = None;
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         match speaker(line, talk) {
@@ -100,12 +105,16 @@ fn is_list(text: &str, talk: &Talk) -> bool {
                         before.is_none_or(|line| line.trim_end().ends_with([':', '：']));
                 }
                 names.push(name);
+                is_addressed |= talk.is_addressed(words);
             }
             _ => {}
         }
         before = Some(line);
     }
-    names.len() >= 2 && is_announced_or_first && (talk.wants_list() || names.len() >= 3)
+    names.len() >= 2
+        && is_announced_or_first
+        && !is_addressed
+        && (talk.wants_list() || names.len() >= 3)
 }
 
 /// The speaker of a line, and the words behind the name.

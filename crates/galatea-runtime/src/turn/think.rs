@@ -2,6 +2,7 @@
 //! nothing here is written.
 
 pub(crate) mod again;
+mod called;
 pub(crate) mod compose;
 pub(crate) mod confirm;
 pub(crate) mod decide;
@@ -133,8 +134,12 @@ async fn answer(
     let length = answer_tokens(engine, context);
     let bounds = Bounds { until, length };
     let none = Steps::default();
-    let mut decided =
-        decide::decide(&turn, windows, &none, Providers::MayBeAsked, bounds, verdict).await?;
+    let mut decided = match called::called(registry, &turn, verdict) {
+        Some(called) => called,
+        None => {
+            decide::decide(&turn, windows, &none, Providers::MayBeAsked, bounds, verdict).await?
+        }
+    };
     let parsed = &decided.parsed;
     if !parsed.plan.providers.is_empty() {
         let asked = parsed.plan.providers.clone();

@@ -58,10 +58,11 @@ impl Saying {
     /// # Panics
     /// When `fields` is no object, or names a field that a message does not have.
     pub fn with(mut self, fields: &Value) -> Self {
-        const KNOWN: [&str; 17] = [
+        const KNOWN: [&str; 18] = [
             "activity",
             "application",
             "application_id",
+            "attachments",
             "author",
             "call",
             "components",

@@ -1,5 +1,6 @@
 //! With an API unreachable at the start, the program contacts no hosts but the configured ones.
 
+use serde_json::json;
 use std::time::Duration;
 
 use galatea_testkit::{port::free_port, process::Running};
@@ -124,6 +125,21 @@ async fn an_unreachable_x_leads_nowhere_else() {
     assert_eq!(elsewhere(&galatea), [""; 0]);
     drop(galatea);
     assert!(caught.try_recv().is_err(), "another host was contacted");
+}
+
+/// Where the API is reached without the proxy, Discord's file hosts still go through it.
+#[tokio::test]
+async fn the_file_hosts_of_discord_go_through_the_proxy() {
+    let stage = discord::Stage::set().await;
+    let (trap, mut caught) = trap().await;
+    let _galatea = stage.run(trapped(stage.program(), &trap)).await;
+    let url = "https://cdn.discordapp.com/attachments/1/2/note.txt?ex=1&is=2&hm=3";
+    let file = json!({ "id": "2", "filename": "note.txt", "size": 20, "url": url, "proxy_url": url, "content_type": "text/plain" });
+    let direct = stage.ann.direct();
+    stage.ann.says(&direct, "Q1 what is in it?").with(&json!({ "attachments": [file] })).send();
+    stage.wait_text(&direct, "A1").await;
+    let line = caught.try_recv().unwrap_or_default();
+    assert!(line.starts_with("CONNECT cdn.discordapp.com:443"), "{line}");
 }
 
 #[tokio::test]

@@ -67,7 +67,7 @@ impl Judge<'_> {
 
     pub(super) async fn store(&mut self, paid: &[String]) {
         let id = |text: &str| self.house.identity.swizzle(text);
-        let marks: BTreeMap<_, _> = (0..TURNS)
+        let marks: BTreeMap<_, _> = (0..self.cases.len())
             .flat_map(|t| (0..CALLS).map(move |n| format!("m{t}x{n}x")))
             .map(|m| (id(&m), m))
             .collect();

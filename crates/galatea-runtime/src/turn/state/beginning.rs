@@ -4,11 +4,12 @@
 //! would change that text in every turn.
 
 use galatea_core::{EntityId, Memory, MemoryId, RoomId, tokens::Family};
-use moka::sync::Cache;
 use std::sync::Arc;
 
+use crate::recent::Recent;
+
 /// Rooms whose beginning is remembered. A Room that is not costs one prompt at the full price.
-const ROOMS: u64 = 4096;
+const ROOMS: usize = 4096;
 /// Messages that are shown whatever their length, as far as the model takes them: four questions with
 /// their answers.
 const LEAST: usize = 8;
@@ -23,7 +24,7 @@ const NEAR: (u64, u64) = (3, 4);
 const FRAME: u64 = 8;
 
 /// The beginnings of the Rooms' conversations. A restart forgets them.
-pub(crate) struct Beginnings(Cache<RoomId, MemoryId>);
+pub(crate) struct Beginnings(Recent<RoomId, MemoryId>);
 
 /// Part of a Room's recent messages that a prompt shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +39,7 @@ pub(crate) struct ShownBeginning {
 impl Beginnings {
     /// No Room has a beginning yet.
     pub(crate) fn new() -> Self {
-        Self(Cache::new(ROOMS))
+        Self(Recent::new(ROOMS))
     }
 
     /// The Room's recent messages (oldest first, at most `most`) that are shown. Where they are

@@ -1,17 +1,18 @@
 //! Counts answers to bots in a row, per Room, so that two bots do not talk for ever.
 
 use galatea_core::{Decision, RoomId};
-use moka::sync::Cache;
+
+use crate::recent::Recent;
 
 /// Rooms that are counted.
-const CAPACITY: u64 = 4096;
+const CAPACITY: usize = 4096;
 
 /// Answers to bots in a row, per Room.
-pub(crate) struct Hops(Cache<RoomId, u32>);
+pub(crate) struct Hops(Recent<RoomId, u32>);
 
 impl Default for Hops {
     fn default() -> Self {
-        Self(Cache::new(CAPACITY))
+        Self(Recent::new(CAPACITY))
     }
 }
 
@@ -24,7 +25,7 @@ impl Hops {
     /// Counts a message. A person who speaks ends the run, answered or not.
     pub(crate) fn count(&self, room: RoomId, from_bot: bool, decision: Decision) {
         if !from_bot {
-            self.0.invalidate(&room);
+            self.0.remove(&room);
         } else if decision == Decision::Answer {
             self.0.insert(room, self.of(room) + 1);
         }

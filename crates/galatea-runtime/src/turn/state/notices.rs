@@ -1,15 +1,14 @@
 //! Failure notices of an agent, and the pause between them in a Room.
 
 use galatea_core::{Error, ErrorKind, RoomId, Timestamp, model::WITHHELD_CODE};
-use moka::sync::Cache;
 use std::time::Duration;
 
-use crate::config::MODEL_NOTICE;
+use crate::{config::MODEL_NOTICE, recent::Recent};
 
 /// At most one failure notice per Room and so long.
 const PAUSE: Duration = Duration::from_secs(600);
 /// Rooms of which it is known when they last read a failure notice.
-const ROOMS: u64 = 4096;
+const ROOMS: usize = 4096;
 
 /// Text for a Room when the model withholds an answer, unless the operator configured a text.
 const WITHHELD: &str = "Sorry, my language model does not answer this.";
@@ -20,13 +19,13 @@ const TOO_LONG: &str =
 
 /// When each Room last read a failure notice.
 pub(crate) struct Notices {
-    last: Cache<RoomId, Timestamp>,
+    last: Recent<RoomId, Timestamp>,
 }
 
 impl Notices {
     /// Starts with Rooms that have read none.
     pub(crate) fn new() -> Self {
-        Self { last: Cache::new(ROOMS) }
+        Self { last: Recent::new(ROOMS) }
     }
 
     /// The text for a Room in which the models gave no answer. One that was withheld would be

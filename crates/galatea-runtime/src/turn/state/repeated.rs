@@ -2,13 +2,13 @@
 //! one person sends several times in a row.
 
 use galatea_core::{Decision, RoomId, StepOutcome, Timestamp, Verdict};
-use moka::sync::Cache;
 use std::time::Duration;
 
 use crate::{
     commands::known,
     directory::RoomInfo,
     lanes::Lane,
+    recent::Recent,
     turn::message::{Claimed, Waiting},
 };
 
@@ -16,16 +16,16 @@ use crate::{
 /// messages.
 const PAUSE: Duration = Duration::from_secs(60);
 /// Rooms of which it is known when they were shown something.
-const ROOMS: u64 = 4096;
+const ROOMS: usize = 4096;
 /// Repeats that are finished together with one command.
 const AT_ONCE: usize = 100;
 
 /// Time at which each group was last shown the answer to a command that is the same for everybody.
-pub(crate) struct ShownCommands(Cache<(RoomId, String), Timestamp>);
+pub(crate) struct ShownCommands(Recent<(RoomId, String), Timestamp>);
 
 impl Default for ShownCommands {
     fn default() -> Self {
-        Self(Cache::new(ROOMS))
+        Self(Recent::new(ROOMS))
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Shown {
     pub reply_to: Option<u64>,
     /// Rows of buttons: text, and data or URL.
     pub buttons: Vec<Vec<(String, String)>>,
+    /// True if it has buttons and all of them are disabled.
+    pub used: bool,
     /// Files: name and bytes.
     pub files: Vec<(String, Bytes)>,
     /// True if it was edited.
@@ -182,7 +184,14 @@ fn shown(message: &Message) -> Shown {
         (b["label"].as_str().unwrap_or_default().to_owned(), press.to_owned())
     };
     let row = |r: &Value| r["components"].as_array().into_iter().flatten().map(button).collect();
+    let all: Vec<&Value> = rows
+        .as_array()
+        .into_iter()
+        .flatten()
+        .flat_map(|row| row["components"].as_array().into_iter().flatten())
+        .collect();
     Shown {
+        used: !all.is_empty() && all.iter().all(|b| b["disabled"] == true),
         id: message.id,
         text: message.content.clone(),
         code: code(&message.content),
