@@ -2,7 +2,7 @@
 
 use galatea_core::redact::Redactor;
 use galatea_host::{
-    ops::{Ops, live::Live},
+    ops::{Ops, chat::Chat, live::Live},
     readiness::Probe,
 };
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use crate::attempts::Attempts;
 pub struct App {
     pub(crate) ops: Ops,
     pub(crate) live: Arc<Live>,
+    pub(crate) chat: Arc<Chat>,
     pub(crate) probe: Probe,
     pub(crate) redactor: Redactor,
     pub(crate) version: Version,
@@ -37,6 +38,8 @@ impl App {
         redactor: Redactor,
         version: Version,
     ) -> Arc<Self> {
-        Arc::new(Self { ops, live, probe, redactor, version, attempts: Attempts::default() })
+        let chat = Chat::start(&ops, &live);
+        let attempts = Attempts::default();
+        Arc::new(Self { ops, live, chat, probe, redactor, version, attempts })
     }
 }

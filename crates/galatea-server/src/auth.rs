@@ -23,6 +23,11 @@ pub(crate) struct Presented {
 }
 
 impl Presented {
+    /// A program's token, not the session of a browser.
+    pub(crate) fn is_token(&self) -> bool {
+        self.kind == CredentialKind::Token
+    }
+
     /// Whoever it signs in now. Streams ask again while they last.
     pub(crate) async fn identify(&self, app: &App) -> Result<Option<Operator>, Problem> {
         use galatea_core::ExposeSecret as _;

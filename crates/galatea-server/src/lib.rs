@@ -3,6 +3,7 @@
 //! [`galatea_host::ops`].
 
 mod app;
+mod attachment;
 mod attempts;
 mod auth;
 #[cfg(test)]
@@ -13,6 +14,7 @@ mod guard;
 mod idempotency;
 mod routes;
 mod session_cookie;
+mod sse;
 mod view;
 
 pub use app::{App, Version};

@@ -5,6 +5,7 @@ mod console;
 mod events;
 mod health;
 mod house;
+mod messages;
 mod pages;
 mod places;
 mod queues;
@@ -38,6 +39,8 @@ use crate::{
 
 /// Longest body in bytes. Uploads have routes of their own.
 const BODY: usize = 1 << 20;
+/// Longest body of any route.
+pub(crate) const LONGEST: usize = messages::BODY;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -54,6 +57,7 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .merge(house::routes())
         .merge(agents::routes())
         .merge(places::routes())
+        .merge(messages::routes())
         .merge(queues::routes())
         .merge(system::routes())
         .merge(events::routes())
