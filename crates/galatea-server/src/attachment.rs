@@ -31,6 +31,13 @@ pub(crate) fn media(files: Vec<Upload>) -> Result<Vec<Media>, Problem> {
     files.into_iter().map(one).collect()
 }
 
+/// A file of a `data:` address in base64; none for another address.
+pub(crate) fn of_data(url: &str) -> Option<Media> {
+    let (mime, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
+    let name = mime.replace('/', ".");
+    one(Upload { name, mime: mime.to_owned(), data: data.to_owned() }).ok()
+}
+
 fn one(file: Upload) -> Result<Media, Problem> {
     let bad = |text: &str| Problem::input(StatusCode::BAD_REQUEST, text);
     let mime = if file.mime.is_empty() { "application/octet-stream" } else { &file.mime };

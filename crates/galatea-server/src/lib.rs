@@ -15,6 +15,7 @@ mod idempotency;
 mod routes;
 mod session_cookie;
 mod sse;
+mod v1;
 mod view;
 
 pub use app::{App, Version};

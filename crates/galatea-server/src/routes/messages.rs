@@ -232,7 +232,7 @@ fn wants_stream(headers: &HeaderMap) -> bool {
 }
 
 /// Id of the user, or of the token of no user, as a person of the web.
-pub(super) fn person_of(by: &Operator) -> String {
+pub(crate) fn person_of(by: &Operator) -> String {
     match (by.user, by.credential) {
         (Some(user), _) => format!("user:{user}"),
         (None, Some(credential)) => format!("token:{credential}"),
@@ -356,7 +356,7 @@ struct DraftView {
     agent: Uuid,
     room: Uuid,
     turn: Uuid,
-    text: Arc<str>,
+    text: String,
 }
 
 /// Writes what happens until each agent has finished the message.
@@ -405,12 +405,13 @@ async fn show(events: &Events, event: ChatEvent) {
         }
         ChatEvent::Draft(draft) => {
             let Draft { agent, room, turn, text } = draft;
+            let text = text.to_string();
             let view = DraftView { agent: agent.0, room: room.0, turn: turn.0, text };
             events.send("draft", &view).await;
         }
         ChatEvent::Message { message, .. } => {
             events.send("message", &AnswerPart::from(*message)).await;
         }
-        ChatEvent::Decided { .. } | ChatEvent::Missed(_) => {}
+        ChatEvent::Model { .. } | ChatEvent::Decided { .. } | ChatEvent::Missed(_) => {}
     }
 }

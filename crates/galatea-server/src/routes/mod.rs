@@ -35,7 +35,10 @@ use crate::{
     error::Problem,
     guard::guard,
     idempotency::{once, tagged},
+    v1,
 };
+
+pub(crate) use messages::person_of;
 
 /// Longest body in bytes. Uploads have routes of their own.
 const BODY: usize = 1 << 20;
@@ -98,6 +101,7 @@ pub fn router(app: Arc<App>) -> Router {
     };
     api.layer(from_fn(tagged))
         .layer(from_fn_with_state(Arc::clone(&app), once))
+        .merge(v1::routes())
         .layer(from_fn_with_state(Arc::clone(&app), auth::identify))
         .merge(pages::routes(document))
         .merge(console::routes())

@@ -3,6 +3,7 @@
 use galatea_core::{
     AgentId, Decision, DeliveryId, Event, MemoryId, Result, RoomId, TurnId,
     event::{Draft, EventReceiver},
+    model::Usage,
     store::{LiveEvent, MESSAGE_DECIDED, MESSAGE_SENT, OperatorRole},
 };
 use std::{collections::BTreeMap, future::pending, sync::Arc};
@@ -38,6 +39,17 @@ pub enum ChatEvent {
         turn: TurnId,
         /// Name of the action.
         action: String,
+    },
+    /// A model was asked. Of this process only.
+    Model {
+        /// The agent.
+        agent: AgentId,
+        /// Its Room of the channel.
+        room: RoomId,
+        /// The turn.
+        turn: TurnId,
+        /// Tokens of the call.
+        usage: Usage,
     },
     /// The words of an answer so far. Of this process only, never stored; [`Self::Message`] replaces it.
     Draft(Draft),
@@ -214,6 +226,10 @@ impl ChatFollower {
             Event::ActionStarted { turn, action, .. } => {
                 let (agent, room) = *self.turns.get(&turn)?;
                 Some(ChatEvent::Tool { agent, room, turn, action })
+            }
+            Event::ModelUsed { turn: Some(turn), usage, .. } => {
+                let (agent, room) = *self.turns.get(&turn)?;
+                Some(ChatEvent::Model { agent, room, turn, usage })
             }
             Event::TurnFinished { turn, .. } | Event::TurnFailed { turn, .. } => {
                 self.turns.remove(&turn);

@@ -147,6 +147,11 @@ impl Chat {
             .ok_or_else(|| Error::new(ErrorKind::Unsupported, "no agents run in this process"))
     }
 
+    /// Ids and names of this process's agents.
+    pub fn personas(&self) -> Vec<(AgentId, String)> {
+        self.orchestrator.as_ref().map(|all| all.agents()).unwrap_or_default()
+    }
+
     /// The parts of a turn's answer in a Room, in order.
     ///
     /// # Errors
