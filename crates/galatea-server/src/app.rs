@@ -7,7 +7,7 @@ use galatea_host::{
 };
 use std::sync::Arc;
 
-use crate::attempts::Attempts;
+use crate::{attempts::Attempts, embed::Embed};
 
 /// The state of the server.
 pub struct App {
@@ -18,6 +18,7 @@ pub struct App {
     pub(crate) redactor: Redactor,
     pub(crate) version: Version,
     pub(crate) attempts: Attempts,
+    pub(crate) embed: Embed,
 }
 
 /// Version of the program, for `/version`.
@@ -39,7 +40,12 @@ impl App {
         version: Version,
     ) -> Arc<Self> {
         let chat = Chat::start(&ops, &live);
-        let attempts = Attempts::default();
-        Arc::new(Self { ops, live, chat, probe, redactor, version, attempts })
+        let (attempts, embed) = (Attempts::default(), Embed::default());
+        Arc::new(Self { ops, live, chat, probe, redactor, version, attempts, embed })
+    }
+
+    /// Pages of other servers that may show the chat script (`WEB_ORIGINS`). Called once, before it serves.
+    pub fn allow_pages(&self, origins: Vec<String>) {
+        self.embed.allow(origins);
     }
 }

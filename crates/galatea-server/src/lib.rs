@@ -8,6 +8,7 @@ mod attempts;
 mod auth;
 #[cfg(test)]
 mod docs;
+mod embed;
 mod error;
 mod extract;
 mod guard;

@@ -31,7 +31,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::{
     app::App,
-    auth,
+    auth, embed,
     error::Problem,
     guard::guard,
     idempotency::{once, tagged},
@@ -109,6 +109,7 @@ pub fn router(app: Arc<App>) -> Router {
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)
         .layer(DefaultBodyLimit::max(BODY))
-        .layer(from_fn(guard))
+        .merge(embed::routes())
+        .layer(from_fn_with_state(Arc::clone(&app), guard))
         .with_state(app)
 }
