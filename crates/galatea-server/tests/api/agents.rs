@@ -80,6 +80,7 @@ pub(crate) struct House {
     pub(crate) galatea: Galatea,
     pub(crate) agents: Vec<AgentId>,
     pub(crate) model: Arc<Writer>,
+    pub(crate) app: Arc<App>,
     folder: tempfile::TempDir,
 }
 
@@ -117,8 +118,8 @@ impl House {
         let live = Live::start(&store, &clock, &events, true);
         let version = Version { version: "0.1.0", commit: None };
         let app = App::new(ops.clone(), live, probe(), Redactor::default(), version);
-        let server = Server { router: router(app), ops, store, events };
-        Self { server, galatea, agents, model, folder }
+        let server = Server { router: router(Arc::clone(&app)), ops, store, events };
+        Self { server, galatea, agents, model, app, folder }
     }
 
     pub(crate) async fn end(self) {
@@ -129,10 +130,18 @@ impl House {
 
     /// Opens a stream.
     pub(crate) async fn stream(&self, ask: Ask) -> Stream {
+        self.stream_with_cookie(ask).await.1
+    }
+
+    /// Opens a stream; gives the cookie that comes with it, too.
+    pub(crate) async fn stream_with_cookie(&self, ask: Ask) -> (Option<String>, Stream) {
         let response = self.server.raw(ask.header("accept", "text/event-stream")).await;
         assert_eq!(response.status(), 200);
         assert_eq!(response.headers()["content-type"], "text/event-stream");
-        Stream { body: response.into_body().into_data_stream(), text: String::new() }
+        let cookie = response.headers().get("set-cookie").map(|value| value.to_str().unwrap());
+        let cookie = cookie.map(|text| text.split(';').next().unwrap().to_owned());
+        let body = response.into_body().into_data_stream();
+        (cookie, Stream { body, text: String::new() })
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod agents;
 mod chat;
+mod embed;
 mod guard;
 mod house;
 mod lists;
