@@ -1,13 +1,15 @@
 //! What every handler has.
 
-use galatea_core::redact::Redactor;
+use galatea_core::{ExposeSecret as _, SecretString, redact::Redactor, store::SecretDigest};
 use galatea_host::{
-    ops::{Ops, live::Live},
+    ops::{Ops, digest, live::Live},
     readiness::Probe,
 };
 use std::sync::Arc;
 
-use crate::attempts::Attempts;
+use std::time::Instant;
+
+use crate::{attempts::Attempts, socket::Told};
 
 /// The state of the server.
 pub struct App {
@@ -17,6 +19,10 @@ pub struct App {
     pub(crate) redactor: Redactor,
     pub(crate) version: Version,
     pub(crate) attempts: Attempts,
+    pub(crate) told: Arc<Told>,
+    pub(crate) started: Instant,
+    /// Digest of elizaOS's one key, where it is set.
+    pub(crate) key: OnceLock<SecretDigest>,
 }
 
 /// Version of the program, for `/version`.
@@ -37,6 +43,22 @@ impl App {
         redactor: Redactor,
         version: Version,
     ) -> Arc<Self> {
-        Arc::new(Self { ops, live, probe, redactor, version, attempts: Attempts::default() })
+        Arc::new(Self {
+            ops,
+            live,
+            probe,
+            redactor,
+            version,
+            attempts: Attempts::default(),
+            told: Arc::default(),
+            started: Instant::now(),
+            key: OnceLock::new(),
+        })
+    }
+
+    /// Accepts elizaOS's one key (`ELIZA_SERVER_AUTH_TOKEN`) as a token of role operator. Called before the
+    /// server begins to serve.
+    pub fn accept_key(&self, key: &SecretString) {
+        let _ = self.key.set(digest(key.expose_secret()));
     }
 }

@@ -7,12 +7,14 @@ mod attempts;
 mod auth;
 #[cfg(test)]
 mod docs;
+mod eliza;
 mod error;
 mod extract;
 mod guard;
 mod idempotency;
 mod routes;
 mod session_cookie;
+mod socket;
 mod view;
 
 pub use app::{App, Version};

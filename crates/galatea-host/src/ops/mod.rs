@@ -2,10 +2,17 @@
 //! changes something. The API, the sockets and the command line have no other way in.
 
 mod agents;
+pub mod channel_history;
+pub mod channels;
+pub mod chat_sessions;
+pub mod hearing;
 mod house;
+pub mod jobs;
 pub mod live;
+pub mod made_places;
 mod places;
 mod queues;
+pub mod session_time;
 mod system;
 
 use galatea_core::{
@@ -17,7 +24,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 pub use agents::AgentView;
-pub use galatea_runtime::{AgentInfo, ConnectorStatus};
+pub use galatea_runtime::{AgentInfo, AgentState, ConnectorStatus};
 pub use house::{NewSecret, digest};
 
 /// Who asks for an operation.
@@ -71,6 +78,8 @@ pub struct Ops {
     clock: Arc<dyn Clock>,
     /// None for commands that run beside the process with the agents.
     orchestrator: Option<Arc<Orchestrator>>,
+    /// None where no messages of channels are taken.
+    ears: Option<Arc<dyn hearing::Ears>>,
 }
 
 impl Ops {
@@ -80,7 +89,7 @@ impl Ops {
         clock: Arc<dyn Clock>,
         orchestrator: Option<Arc<Orchestrator>>,
     ) -> Self {
-        Self { store, clock, orchestrator }
+        Self { store, clock, orchestrator, ears: None }
     }
 
     /// The store, for what follows events.

@@ -30,10 +30,11 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::{
     app::App,
-    auth,
+    auth, eliza,
     error::Problem,
     guard::guard,
     idempotency::{once, tagged},
+    socket,
 };
 
 /// Longest body in bytes. Uploads have routes of their own.
@@ -92,15 +93,20 @@ pub fn router(app: Arc<App>) -> Router {
         )
         .fix("see /docs for the methods of each address")
     };
+    let elizaos = eliza::routes().layer(from_fn_with_state(Arc::clone(&app), auth::identify));
+    let sockets = socket::layer(&app);
     api.layer(from_fn(tagged))
         .layer(from_fn_with_state(Arc::clone(&app), once))
         .layer(from_fn_with_state(Arc::clone(&app), auth::identify))
+        .merge(elizaos)
         .merge(pages::routes(document))
         .merge(console::routes())
         .merge(health::routes())
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)
         .layer(DefaultBodyLimit::max(BODY))
+        .layer(sockets)
+        .layer(from_fn_with_state(Arc::clone(&app), socket::identify))
         .layer(from_fn(guard))
         .with_state(app)
 }

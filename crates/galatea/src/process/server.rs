@@ -26,13 +26,14 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Begins to serve. `redactor` masks secrets in what the health routes answer.
+    /// Begins to serve. `redactor` masks secrets in what the health routes answer; `key` is elizaOS's.
     pub(crate) fn start(
         listener: TcpListener,
         booted: &Booted,
         probe: Probe,
         redactor: Redactor,
         role: ProcessRole,
+        key: Option<SecretString>,
     ) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let orchestrator = Arc::clone(&booted.orchestrator);
@@ -42,6 +43,9 @@ impl Server {
         let live = Live::start(&booted.store, &clock, booted.orchestrator.events(), keeps);
         let version = Version { version: env!("CARGO_PKG_VERSION"), commit: version::commit() };
         let app = App::new(ops.clone(), live, probe, redactor, version);
+        if let Some(key) = &key {
+            app.accept_key(key);
+        }
         let (stop, stopped) = oneshot::channel();
         let stopped = async {
             let _ = stopped.await;
