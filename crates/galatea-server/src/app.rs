@@ -1,13 +1,16 @@
 //! What every handler has.
 
-use galatea_core::{ExposeSecret as _, SecretString, redact::Redactor, store::SecretDigest};
+use galatea_core::{
+    ExposeSecret as _, SecretString, redact::Redactor, store::SecretDigest,
+};
 use galatea_host::{
-    ops::{Ops, digest, live::Live},
+    ops::{Ops, chat::Chat, digest, live::Live},
     readiness::Probe,
 };
-use std::sync::Arc;
-
-use std::time::Instant;
+use std::{
+    sync::{Arc, OnceLock},
+    time::Instant,
+};
 
 use crate::{attempts::Attempts, socket::Told};
 
@@ -15,6 +18,7 @@ use crate::{attempts::Attempts, socket::Told};
 pub struct App {
     pub(crate) ops: Ops,
     pub(crate) live: Arc<Live>,
+    pub(crate) chat: Arc<Chat>,
     pub(crate) probe: Probe,
     pub(crate) redactor: Redactor,
     pub(crate) version: Version,
@@ -43,9 +47,11 @@ impl App {
         redactor: Redactor,
         version: Version,
     ) -> Arc<Self> {
+        let chat = Chat::start(&ops, &live);
         Arc::new(Self {
             ops,
             live,
+            chat,
             probe,
             redactor,
             version,

@@ -3,6 +3,7 @@
 //! [`galatea_host::ops`].
 
 mod app;
+mod attachment;
 mod attempts;
 mod auth;
 #[cfg(test)]
@@ -15,6 +16,8 @@ mod idempotency;
 mod routes;
 mod session_cookie;
 mod socket;
+mod sse;
+mod v1;
 mod view;
 
 pub use app::{App, Version};

@@ -4,7 +4,7 @@
 use galatea_core::{
     AgentId, AgentIdentity, EntityId, Error, Memory, MemoryId, MemoryKind, Result, Room, RoomId,
     Timestamp,
-    store::{ChannelMessage, MemoriesOf, OperatorRole, Place},
+    store::{ChannelMessage, InboxItem, MemoriesOf, OperatorRole, Place},
 };
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -67,17 +67,17 @@ pub(crate) mod ids {
 
     /// The channel, as the id of a Room of the platform `web`.
     pub(crate) fn room(channel: Uuid) -> RemoteId {
-        RemoteId::new(format_args!("web-room/{channel}"))
+        galatea_web::room_id(&channel.to_string())
     }
 
     /// The channel of such an id.
     pub(crate) fn channel(room: &RemoteId) -> Option<Uuid> {
-        room.as_str().strip_prefix("web-room/")?.parse().ok()
+        galatea_web::channel_of(room)?.parse().ok()
     }
 
     /// A message of the channel.
     pub(crate) fn message(channel: Uuid, message: Uuid) -> RemoteId {
-        RemoteId::new(format_args!("web-room/{channel}/{message}"))
+        galatea_web::message_id(&channel.to_string(), &message.to_string())
     }
 
     /// An agent, for the ids that are derived from its own.
@@ -99,6 +99,12 @@ pub(crate) mod ids {
 /// The channel that an agent has a Room for; none for Rooms of other platforms.
 pub fn channel_of(room: &Room) -> Option<Uuid> {
     ids::channel(&room.remote)
+}
+
+/// The message of a channel that an inbox row is about; none if it came without such an id.
+pub fn message_of(item: &InboxItem) -> Option<Uuid> {
+    let (_, message) = item.entry.remote.as_str().rsplit_once('/')?;
+    message.parse().ok()
 }
 
 fn no_message() -> Error {
@@ -240,10 +246,15 @@ impl Ops {
         for agent in &agents {
             known.extend(written.iter().map(|m| ids::memory_of(*agent, channel, m.id).0));
         }
-        let names: Vec<EntityId> = agents.iter().map(|agent| EntityId(agent.0)).collect();
         let mut all: Vec<(bool, ChannelMessage)> =
             written.into_iter().map(|message| (false, message)).collect();
         for (n, agent) in agents.iter().enumerate() {
+            // What the other agents said is read from their own memories.
+            let others: Vec<EntityId> = agents
+                .iter()
+                .map(|other| galatea_web::person_id(&format!("agent:{other}")))
+                .map(|other| EntityId(ids::agent(*agent).swizzle(other.as_str())))
+                .collect();
             let name = self.running()?.info(*agent).map(|info| info.name).unwrap_or_default();
             let of = MemoriesOf::Room(ids::room_of(*agent, channel));
             let before = Place { at: before, seq: i64::MIN };
@@ -253,7 +264,7 @@ impl Ops {
                     all.push((true, answer(memory, channel, &name)));
                 } else if n == 0
                     && !known.contains(&memory.id.0)
-                    && !names.contains(&memory.entity_id)
+                    && !others.contains(&memory.entity_id)
                 {
                     all.push((false, heard(memory, channel)));
                 }

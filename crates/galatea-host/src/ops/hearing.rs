@@ -1,47 +1,19 @@
 //! Says something in a channel: keeps it with the channel, and hands it to each agent that is there.
 
-use async_trait::async_trait;
 use galatea_core::{
-    AgentId, ChannelType, Error, ErrorKind, Result, Timestamp,
+    AgentId, ChannelType, MemoryId, Result,
     store::{Channel, ChannelMessage, OperatorRole},
 };
-use serde_json::Value;
-use std::sync::Arc;
+use galatea_web::{AGENTS, Said, Speaker};
+use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Operator, Ops, channel_history::NewChannelMessage};
-
-/// What is said to an agent in a channel.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Said {
-    /// Who hears it.
-    pub agent: AgentId,
-    /// The channel.
-    pub channel: Uuid,
-    /// Name of the channel.
-    pub channel_name: String,
-    /// Sort of the channel.
-    pub kind: ChannelType,
-    /// The message.
-    pub message: Uuid,
-    /// Who says it.
-    pub author: Uuid,
-    /// Their name.
-    pub author_name: String,
-    /// The words.
-    pub text: String,
-    /// When.
-    pub at: Timestamp,
-    /// It is meant for the agent: the channel has nobody else, or names it.
-    pub addressed: bool,
-}
-
-/// Hands what is said in a channel to agents. Hearing the same message again changes nothing.
-#[async_trait]
-pub trait Ears: Send + Sync {
-    /// Ok means that the agent's inbox has it.
-    async fn hear(&self, said: Said) -> Result<()>;
-}
+use super::{
+    Operator, Ops,
+    channel_history::{NewChannelMessage, ids},
+    channels::DEFAULT_SERVER,
+    chat::{Chat, Heard},
+};
 
 /// A message that was said.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,8 +22,8 @@ pub struct SaidMessage {
     pub message: ChannelMessage,
     /// Its channel.
     pub channel: Channel,
-    /// Agents that have it in their inboxes; the first is the one whose answer is waited for.
-    pub heard: Vec<AgentId>,
+    /// The message as each agent heard it; the first one's answer is waited for.
+    pub heard: Vec<Heard>,
 }
 
 /// The sort of a channel, as a program named it.
@@ -60,59 +32,75 @@ fn kind(channel: &Channel) -> ChannelType {
 }
 
 impl Ops {
-    /// The same operations with a way to hand messages to agents.
-    #[must_use]
-    pub fn with_ears(self, ears: Arc<dyn Ears>) -> Self {
-        Self { ears: Some(ears), ..self }
-    }
-
-    /// Says something in a channel.
+    /// Says something in a channel. Agents that are in it hear it; where there is none, `target` does.
     ///
     /// # Errors
-    /// `NotFound` for an unknown channel, `TooLong` beyond the limits, `Unsupported` in a process that
-    /// takes no messages, and failures of the store: the program says it again under the same id then.
+    /// `NotFound` for an unknown channel, `TooLong` beyond the limits, `Unsupported` in a process without
+    /// agents, and failures of the store: the program says it again under the same id then.
     pub async fn say(
         &self,
         by: &Operator,
+        chat: &Chat,
         new: NewChannelMessage,
         author_name: Option<&str>,
         target: Option<AgentId>,
     ) -> Result<SaidMessage> {
         by.need(OperatorRole::Operator)?;
-        let ears = self.ears.as_ref().ok_or_else(|| {
-            Error::new(ErrorKind::Unsupported, "this process takes no messages of channels")
-        })?;
         let channel = self.channel(by, new.channel).await?;
         let people = self.channel_people(by, new.channel).await?;
-        let known = self.agents(by)?;
-        let mut agents: Vec<AgentId> = people
-            .iter()
-            .filter_map(|person| known.iter().find(|info| info.id.0 == *person))
-            .map(|info| info.id)
-            .collect();
+        let mut agents = self.channel_agents(by, new.channel).await?;
+        // The order in which they came.
+        agents.sort_by_key(|agent| people.iter().position(|person| *person == agent.0));
         if agents.is_empty() {
+            let known = self.agents(by)?;
             agents.extend(target.filter(|id| known.iter().any(|info| info.id == *id)));
         }
         agents.retain(|agent| agent.0 != new.author);
         let alone = agents.len() == 1 && people.len() <= 2;
         let message = self.keep_message(by, new).await?;
-        let name = author_name.filter(|name| !name.trim().is_empty());
-        let name = name.map_or_else(|| "User".to_owned(), |name| name.chars().take(128).collect());
-        for agent in &agents {
-            let said = Said {
-                agent: *agent,
-                channel: channel.id,
-                channel_name: channel.name.clone(),
-                kind: kind(&channel),
-                message: message.id,
-                author: message.author,
-                author_name: name.clone(),
-                text: message.text.clone(),
-                at: message.created_at,
-                addressed: alone || target == Some(*agent),
-            };
-            ears.hear(said).await?;
+        let said = said(&channel, &message, author_name, &agents);
+        let mut heard = Vec::with_capacity(agents.len());
+        for agent in agents {
+            let in_reply_to = self.replied(agent, &message).await?;
+            let mention = alone || target == Some(agent);
+            let said = Said { mention, in_reply_to, ..said.clone() };
+            heard.extend(chat.say(&[agent], &said).await?);
         }
-        Ok(SaidMessage { message, channel, heard: agents })
+        Ok(SaidMessage { message, channel, heard })
+    }
+
+    /// The agent's memory of what a message replies to.
+    async fn replied(&self, agent: AgentId, message: &ChannelMessage) -> Result<Option<MemoryId>> {
+        let Some(id) = message.reply_to else { return Ok(None) };
+        // What agents answer has the id of its memory.
+        let of_person = self.store.channel_message(id).await?.is_some();
+        let id = if of_person { ids::memory_of(agent, message.channel, id) } else { MemoryId(id) };
+        Ok(Some(id))
+    }
+}
+
+/// The message as agents hear it.
+fn said(
+    channel: &Channel,
+    message: &ChannelMessage,
+    author_name: Option<&str>,
+    agents: &[AgentId],
+) -> Said {
+    let name = author_name.map(str::trim).filter(|name| !name.is_empty());
+    let speaker =
+        Speaker::new(message.author.to_string(), Some(name.unwrap_or("User").to_owned()));
+    let mut place = galatea_web::Channel::new(channel.id.to_string(), kind(channel));
+    place.name = Some(channel.name.clone());
+    let own = |server: &Uuid| *server != DEFAULT_SERVER;
+    place.server = Some(channel.server).filter(own).map(|server| server.to_string());
+    if agents.len() > 1 {
+        place.metadata.insert(AGENTS.to_owned(), json!(agents));
+    }
+    let list = message.raw.get("attachments").or_else(|| message.metadata.get("attachments"));
+    let attachments = list.and_then(|list| serde_json::from_value(list.clone()).ok());
+    Said {
+        attachments: attachments.unwrap_or_default(),
+        source: message.source_type.clone(),
+        ..Said::new(speaker, place, message.id.to_string(), message.text.clone())
     }
 }

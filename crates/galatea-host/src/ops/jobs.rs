@@ -12,6 +12,7 @@ use super::{
     Operator, Ops,
     channel_history::{NewChannelMessage, ids},
     channels::{DEFAULT_SERVER, NewChannel, object},
+    chat::Chat,
 };
 
 /// For how long a job is kept after its end, in milliseconds.
@@ -84,9 +85,11 @@ impl Ops {
     ///
     /// # Errors
     /// `NotFound` for an unknown agent, and as [`Ops::say`].
+    #[allow(clippy::too_many_arguments, reason = "each is a part of elizaOS's request")]
     pub async fn ask_job(
         &self,
         by: &Operator,
+        chat: &Chat,
         agent: AgentId,
         user: Uuid,
         text: String,
@@ -124,7 +127,7 @@ impl Ops {
             ..NewChannelMessage::default()
         };
         let now = self.clock.now();
-        let said = self.say(by, message, None, Some(agent)).await?;
+        let said = self.say(by, chat, message, None, Some(agent)).await?;
         let job = Job {
             id,
             agent,

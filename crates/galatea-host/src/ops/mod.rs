@@ -4,6 +4,7 @@
 mod agents;
 pub mod channel_history;
 pub mod channels;
+pub mod chat;
 pub mod chat_sessions;
 pub mod hearing;
 mod house;
@@ -78,8 +79,6 @@ pub struct Ops {
     clock: Arc<dyn Clock>,
     /// None for commands that run beside the process with the agents.
     orchestrator: Option<Arc<Orchestrator>>,
-    /// None where no messages of channels are taken.
-    ears: Option<Arc<dyn hearing::Ears>>,
 }
 
 impl Ops {
@@ -89,7 +88,7 @@ impl Ops {
         clock: Arc<dyn Clock>,
         orchestrator: Option<Arc<Orchestrator>>,
     ) -> Self {
-        Self { store, clock, orchestrator, ears: None }
+        Self { store, clock, orchestrator }
     }
 
     /// The store, for what follows events.

@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 
 use super::list::{PLATFORMS, Platform};
 
-/// The gate's settings for each of [`PLATFORMS`]. Empty for platforms without a login, which only
-/// the machine's owner uses.
+/// The gate's settings for each of [`PLATFORMS`]. Empty for the terminal, which only the
+/// machine's owner uses.
 static GATES: LazyLock<Vec<Vec<Variable>>> = LazyLock::new(|| {
     let of = |p: &Platform| {
-        if p.has_login() {
+        if p.has_login() || p.source == galatea_web::SOURCE {
             galatea_runtime::config::platform_variables(&p.source, p.title)
         } else {
             Vec::new()

@@ -102,7 +102,7 @@ async fn make(State(app): State<Arc<App>>, who: Who, Body(body): Body) -> Answer
         return Err(plain(404, &format!("Agent {agent} not found")));
     }
     let metadata = body.get("metadata").cloned().unwrap_or_default();
-    let job = app.ops.ask_job(&who.by, agent, user, text, metadata, millis).await;
+    let job = app.ops.ask_job(&who.by, &app.chat, agent, user, text, metadata, millis).await;
     let job = job.map_err(failed_plainly)?;
     let body = json!({
         "jobId": job.id,

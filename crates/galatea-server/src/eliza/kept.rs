@@ -241,7 +241,7 @@ async fn ingest(State(app): State<Arc<App>>, who: Who, Body(body): Body) -> Answ
     make_missing(&app, &who, (channel, server, author), &metadata, "ingest_auto_creation").await?;
     let source = text_in(&body, "source_type").map(str::to_owned);
     let new = NewChannelMessage {
-        id: None,
+        id: Some(app.told.fresh()),
         channel,
         author,
         text: text.to_owned(),
@@ -254,7 +254,7 @@ async fn ingest(State(app): State<Arc<App>>, who: Who, Body(body): Body) -> Answ
     let name = text_in(&body, "author_display_name");
     let target = new.metadata.get("targetAgentId").and_then(Value::as_str).and_then(uuid);
     let said: SaidMessage =
-        app.ops.say(&who.by, new, name, target.map(AgentId)).await.map_err(failed_plainly)?;
+        app.ops.say(&who.by, &app.chat, new, name, target.map(AgentId)).await.map_err(failed_plainly)?;
     let told = super::say::broadcast(&said.message, name, server);
     app.told.tell(channel, "messageBroadcast", told);
     let message = "Message ingested and published to bus";

@@ -180,7 +180,7 @@ async fn say(
     }
     let name = metadata.get("user_display_name").and_then(Value::as_str).map(str::to_owned);
     let new = NewChannelMessage {
-        id: uuid_in(&body, "messageId"),
+        id: Some(uuid_in(&body, "messageId").unwrap_or_else(|| app.told.fresh())),
         channel,
         author,
         text: text.to_owned(),
@@ -191,8 +191,8 @@ async fn say(
         reply_to: uuid_in(&body, "in_reply_to_message_id"),
     };
     let shown = |message: &ChannelMessage| user_message(message, server, name.as_deref());
-    let follower = wait::Waiting::begin(&app, &who.by).await.map_err(failed_plainly)?;
-    let said = app.ops.say(&who.by, new, name.as_deref(), target).await.map_err(failed_plainly)?;
+    let follower = wait::Waiting::begin(&app).await.map_err(failed_plainly)?;
+    let said = app.ops.say(&who.by, &app.chat, new, name.as_deref(), target).await.map_err(failed_plainly)?;
     let told = broadcast(&said.message, name.as_deref(), server);
     app.told.tell(channel, "messageBroadcast", told);
     let user = shown(&said.message);
@@ -219,9 +219,7 @@ pub(super) async fn respond(
         }
         Transport::Http => {
             let answer = waiting.answer(app, &who.by, &said).await.map_err(failed_plainly)?;
-            if let Some(answer) = answer {
-                body.insert("agentResponse".to_owned(), answer);
-            }
+            body.insert("agentResponse".to_owned(), answer);
             body.extend(more);
             Ok((StatusCode::CREATED, axum::Json(Value::Object(body))).into_response())
         }

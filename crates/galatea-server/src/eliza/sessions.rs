@@ -277,6 +277,7 @@ async fn say(
     metadata.insert("sessionId".to_owned(), json!(session.id));
     metadata.extend(own.as_object().cloned().unwrap_or_default());
     let new = NewChannelMessage {
+        id: Some(app.told.fresh()),
         channel: session.channel,
         author: session.user,
         raw: json!({ "content": text, "attachments": body.get("attachments") }),
@@ -285,8 +286,8 @@ async fn say(
         metadata: Value::Object(metadata),
         ..NewChannelMessage::default()
     };
-    let waiting = wait::Waiting::begin(&app, &who.by).await.map_err(|e| failed(&id, e))?;
-    let said = app.ops.say(&who.by, new, None, Some(session.agent)).await;
+    let waiting = wait::Waiting::begin(&app).await.map_err(|e| failed(&id, e))?;
+    let said = app.ops.say(&who.by, &app.chat, new, None, Some(session.agent)).await;
     let said = said.map_err(|error| {
         let message = format!("Failed to send message in session '{id}': {error}");
         refused(500, "MESSAGE_SEND_FAILED", &message, Value::Null)

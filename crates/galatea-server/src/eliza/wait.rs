@@ -1,26 +1,20 @@
 //! Waits for what becomes of a message: an answer, or the reason for none. Events only say when to look;
 //! what was answered is read from the store, so that an event that was missed loses no answer.
 
-use axum::{
-    body::Body,
-    http::header,
-    response::{IntoResponse as _, Response},
-};
-use bytes::Bytes;
-use futures::stream;
-use galatea_core::{Error, ErrorKind, Memory, Result};
+use axum::response::Response;
+use galatea_core::{Error, ErrorKind, Memory, Result, event::Draft};
 use galatea_host::ops::{
     Operator,
+    chat::{ChatEvent, ChatFollower},
     hearing::SaidMessage,
     jobs::Fate,
-    live::{Followed, Follower},
 };
 use galatea_http::listen::Ending;
 use serde_json::{Value, json};
-use std::{collections::VecDeque, convert::Infallible, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, timeout_at};
 
-use crate::app::App;
+use crate::{app::App, sse};
 
 /// How long a request waits for an answer. The listener ends it after 30 s.
 const ANSWER: Duration = Duration::from_secs(25);
@@ -28,11 +22,12 @@ const ANSWER: Duration = Duration::from_secs(25);
 const STREAM: Duration = Duration::from_secs(300);
 /// Between two looks where no event comes.
 const LOOK: Duration = Duration::from_secs(1);
-/// Between two comments of a quiet stream.
-const COMMENT: Duration = Duration::from_secs(15);
+/// The end of a stream whose process stops.
+const STOPPED: &str =
+    "event: error\ndata: {\"error\":\"the server stops; the answer will be in the channel\"}\n\n";
 
 /// A place in the stream of events from before the message: no event about it is missed.
-pub(super) struct Waiting(Follower);
+pub(super) struct Waiting(ChatFollower);
 
 /// What an agent answered, in elizaOS's form.
 pub(super) fn content(said: &SaidMessage, memories: &[Memory]) -> Value {
@@ -68,42 +63,50 @@ pub(super) fn silence(said: &SaidMessage, reason: &str) -> Value {
     })
 }
 
+/// What happens on the way to an answer.
+enum Step {
+    /// The words so far.
+    Draft(Draft),
+    /// The end; `Open` when the time is over.
+    End(Fate),
+}
+
 impl Waiting {
-    pub(super) async fn begin(app: &App, by: &Operator) -> Result<Self> {
-        Ok(Self(app.live.follow(by, None).await?))
+    pub(super) async fn begin(app: &App) -> Result<Self> {
+        Ok(Self(app.chat.follow(Some(Vec::new()), None).await?))
     }
 
-    /// What became of the message; `Open` when the time is over.
-    async fn fate(
+    async fn step(
         &mut self,
         app: &App,
         by: &Operator,
         said: &SaidMessage,
         until: Instant,
-    ) -> Result<Fate> {
-        let Some(agent) = said.heard.first().copied() else {
-            return Ok(Fate::Silent("no agent is in the channel".to_owned()));
+    ) -> Result<Step> {
+        let Some(heard) = said.heard.first() else {
+            return Ok(Step::End(Fate::Silent("no agent is in the channel".to_owned())));
         };
+        self.0.add(heard.room);
+        // One that was said before may be answered already.
+        let mut look = !heard.new;
         loop {
-            let fate = app.ops.fate(by, agent, said.channel.id, said.message.id).await?;
-            if fate != Fate::Open || Instant::now() >= until {
-                return Ok(fate);
-            }
-            let look = until.min(Instant::now() + LOOK);
-            loop {
-                match timeout_at(look, self.0.next()).await {
-                    Ok(Ok(Some(Followed::Event(event)))) => {
-                        let about = event.agent == Some(agent)
-                            && matches!(event.kind.as_str(), "message_decided" | "turn_decided");
-                        if about {
-                            break;
-                        }
-                    }
-                    Ok(Ok(Some(Followed::Missed(_)))) | Err(_) => break,
-                    Ok(Ok(None)) => return Err(Error::unexpected("the process ends")),
-                    Ok(Err(error)) => return Err(error),
+            if look {
+                let fate = app.ops.fate(by, heard.agent, said.channel.id, said.message.id).await?;
+                if fate != Fate::Open || Instant::now() >= until {
+                    return Ok(Step::End(fate));
                 }
             }
+            let next = until.min(Instant::now() + LOOK);
+            look = match timeout_at(next, self.0.next()).await {
+                Ok(Ok(Some(ChatEvent::Draft(draft)))) if draft.agent == heard.agent => {
+                    return Ok(Step::Draft(draft));
+                }
+                Ok(Ok(Some(ChatEvent::Decided { memory, .. }))) => memory == heard.memory,
+                Ok(Ok(Some(ChatEvent::Missed(_)))) | Err(_) => true,
+                Ok(Ok(Some(_))) => false,
+                Ok(Ok(None)) => return Err(Error::unexpected("the process ends")),
+                Ok(Err(error)) => return Err(error),
+            };
         }
     }
 
@@ -116,104 +119,102 @@ impl Waiting {
         app: &App,
         by: &Operator,
         said: &SaidMessage,
-    ) -> Result<Option<Value>> {
-        match self.fate(app, by, said, Instant::now() + ANSWER).await? {
-            Fate::Answered(memories) => Ok(Some(content(said, &memories))),
-            Fate::Silent(reason) => Ok(Some(silence(said, &reason))),
-            Fate::Failed(reason) => Err(Error::new(ErrorKind::Unavailable, reason)),
-            Fate::Open => Err(Error::new(
-                ErrorKind::Timeout,
-                "the agent still works on the answer: it will be in the channel",
-            )),
+    ) -> Result<Value> {
+        let until = Instant::now() + ANSWER;
+        loop {
+            match self.step(app, by, said, until).await? {
+                Step::Draft(_) => {}
+                Step::End(Fate::Answered(memories)) => return Ok(content(said, &memories)),
+                Step::End(Fate::Silent(reason)) => return Ok(silence(said, &reason)),
+                Step::End(Fate::Failed(reason)) => {
+                    return Err(Error::new(ErrorKind::Unavailable, reason));
+                }
+                Step::End(Fate::Open) => {
+                    let words = "the agent still works on the answer: it will be in the channel";
+                    return Err(Error::new(ErrorKind::Timeout, words));
+                }
+            }
         }
     }
 
-    /// A stream of server-sent events: the message, what the agent answers, and an end in any case.
+    /// A stream of server-sent events: the message, what the agent says while it thinks, what it answers,
+    /// and an end in any case.
     pub(super) fn stream(
-        self,
+        mut self,
         app: &Arc<App>,
         by: Operator,
         said: SaidMessage,
         user: Value,
         ending: Option<Ending>,
     ) -> Response {
-        let first = VecDeque::from([Some(written("user_message", &user))]);
-        let until = Instant::now() + STREAM;
-        let reader =
-            Reader { app: Arc::clone(app), waiting: self, by, said, ready: first, until, ending };
-        let pieces = stream::unfold(reader, async |mut reader| {
-            let piece = reader.next().await?;
-            Some((Ok::<_, Infallible>(Bytes::from(piece)), reader))
-        });
-        let headers = [
-            (header::CONTENT_TYPE, "text/event-stream"),
-            (header::CACHE_CONTROL, "no-cache"),
-            // nginx gathers answers unless it is told not to.
-            (header::HeaderName::from_static("x-accel-buffering"), "no"),
-        ];
-        (headers, Body::from_stream(pieces)).into_response()
+        let app = Arc::clone(app);
+        sse::respond(ending, STOPPED, move |events| async move {
+            events.send("user_message", &user).await;
+            let (until, mut shown) = (Instant::now() + STREAM, Shown::default());
+            let last = loop {
+                match self.step(&app, &by, &said, until).await {
+                    Ok(Step::Draft(draft)) => {
+                        if let Some(chunk) = shown.more(&draft.text, json!(draft.turn)) {
+                            events.send("chunk", &chunk).await;
+                        }
+                    }
+                    Ok(Step::End(fate)) => break Ok(fate),
+                    Err(error) => break Err(error),
+                }
+            };
+            match last {
+                Ok(Fate::Answered(memories)) => {
+                    let content = content(&said, &memories);
+                    let text = content["text"].as_str().unwrap_or_default();
+                    if let Some(chunk) = shown.more(text, content["responseId"].clone()) {
+                        events.send("chunk", &chunk).await;
+                    }
+                    events.send("done", &content).await;
+                }
+                Ok(Fate::Silent(reason)) => events.send("done", &silence(&said, &reason)).await,
+                Ok(Fate::Failed(reason)) => events.send("error", &json!({ "error": reason })).await,
+                Ok(Fate::Open) => {
+                    let words = "the agent did not answer in time: the answer will be in the channel";
+                    events.send("error", &json!({ "error": words })).await;
+                }
+                Err(error) => events.send("error", &json!({ "error": error.to_string() })).await,
+            }
+        })
     }
 }
 
-/// An event in the format of the stream.
-fn written(event: &str, data: &Value) -> String {
-    format!("event: {event}\ndata: {data}\n\n")
+/// Words that were sent in pieces. elizaOS's pieces are added to one another, so that what was sent
+/// stands: where the model begins anew, nothing more is sent before the answer itself.
+#[derive(Default)]
+struct Shown {
+    text: String,
+    pieces: usize,
 }
 
-/// One program's stream.
-struct Reader {
-    app: Arc<App>,
-    waiting: Waiting,
-    by: Operator,
-    said: SaidMessage,
-    /// Pieces to send; none ends the stream.
-    ready: VecDeque<Option<String>>,
-    until: Instant,
-    ending: Option<Ending>,
+impl Shown {
+    /// The piece that is new; none if there is none, or if these words do not go on from the others.
+    fn more(&mut self, text: &str, message: Value) -> Option<Value> {
+        let new = text.strip_prefix(self.text.as_str()).filter(|new| !new.is_empty())?;
+        let chunk = json!({ "messageId": message, "chunk": new, "index": self.pieces });
+        self.text.push_str(new);
+        self.pieces += 1;
+        Some(chunk)
+    }
 }
 
-impl Reader {
-    async fn next(&mut self) -> Option<String> {
-        if let Some(piece) = self.ready.pop_front() {
-            return piece;
-        }
-        let Self { app, waiting, by, said, until, ending, .. } = self;
-        let ends = async {
-            match ending.clone() {
-                Some(ending) => ending.begins().await,
-                None => std::future::pending().await,
-            }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_add_up_to_the_answer() {
+        let mut shown = Shown::default();
+        let mut chunk = |text: &str| {
+            shown.more(text, Value::Null).map(|c| (c["chunk"].clone(), c["index"].clone()))
         };
-        let part = (*until).min(Instant::now() + COMMENT);
-        let fate = tokio::select! {
-            biased;
-            () = ends => Err(Error::unexpected("the process ends")),
-            fate = waiting.fate(app, by, said, part) => fate,
-        };
-        let pieces = match fate {
-            Ok(Fate::Open) if Instant::now() < *until => return Some(":\n\n".to_owned()),
-            Ok(Fate::Open) => {
-                let error = "the agent did not answer in time: the answer will be in the channel";
-                vec![written("error", &json!({ "error": error }))]
-            }
-            Ok(Fate::Answered(memories)) => {
-                let mut pieces: Vec<String> = Vec::new();
-                for (index, memory) in memories.iter().enumerate() {
-                    let chunk = json!({
-                        "messageId": memory.id,
-                        "chunk": memory.content.text,
-                        "index": index,
-                    });
-                    pieces.push(written("chunk", &chunk));
-                }
-                pieces.push(written("done", &content(said, &memories)));
-                pieces
-            }
-            Ok(Fate::Silent(reason)) => vec![written("done", &silence(said, &reason))],
-            Ok(Fate::Failed(reason)) => vec![written("error", &json!({ "error": reason }))],
-            Err(error) => vec![written("error", &json!({ "error": error.to_string() }))],
-        };
-        self.ready = pieces.into_iter().map(Some).chain([None]).collect();
-        self.ready.pop_front().flatten()
+        assert_eq!(chunk("Hel"), Some((json!("Hel"), json!(0))));
+        assert_eq!(chunk("Hel"), None);
+        assert_eq!(chunk("Something else"), None, "what was sent stands");
+        assert_eq!(chunk("Hello."), Some((json!("lo."), json!(1))));
     }
 }

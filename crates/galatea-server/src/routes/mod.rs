@@ -5,6 +5,7 @@ mod console;
 mod events;
 mod health;
 mod house;
+mod messages;
 mod pages;
 mod places;
 mod queues;
@@ -35,10 +36,15 @@ use crate::{
     guard::guard,
     idempotency::{once, tagged},
     socket,
+    v1,
 };
+
+pub(crate) use messages::person_of;
 
 /// Longest body in bytes. Uploads have routes of their own.
 const BODY: usize = 1 << 20;
+/// Longest body of any route.
+pub(crate) const LONGEST: usize = messages::BODY;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -55,6 +61,7 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .merge(house::routes())
         .merge(agents::routes())
         .merge(places::routes())
+        .merge(messages::routes())
         .merge(queues::routes())
         .merge(system::routes())
         .merge(events::routes())
@@ -97,6 +104,7 @@ pub fn router(app: Arc<App>) -> Router {
     let sockets = socket::layer(&app);
     api.layer(from_fn(tagged))
         .layer(from_fn_with_state(Arc::clone(&app), once))
+        .merge(v1::routes())
         .layer(from_fn_with_state(Arc::clone(&app), auth::identify))
         .merge(elizaos)
         .merge(pages::routes(document))

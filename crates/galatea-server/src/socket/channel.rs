@@ -192,7 +192,7 @@ async fn send(app: &App, by: &Operator, peer: &Peer, payload: &Value) -> Result<
     make_missing(app, by, (channel, server, sender), (&metadata, payload)).await?;
     let attachments = payload.get("attachments");
     let new = NewChannelMessage {
-        id: None,
+        id: Some(app.told.fresh()),
         channel,
         author: sender,
         text: text.to_owned(),
@@ -206,7 +206,7 @@ async fn send(app: &App, by: &Operator, peer: &Peer, payload: &Value) -> Result<
     };
     let target = uuid_in(&metadata, "targetAgentId").or_else(|| uuid_in(&metadata, "targetUserId"));
     let failed = |error: galatea_core::Error| format!("Error processing your message: {error}");
-    let said = app.ops.say(by, new, name, target.map(AgentId)).await.map_err(failed)?;
+    let said = app.ops.say(by, &app.chat, new, name, target.map(AgentId)).await.map_err(failed)?;
     let told = users_broadcast(&said.message, name, server, attachments);
     app.told.tell_but(&channel.to_string(), Some(peer.id), "messageBroadcast", told.clone());
     let mut own = told;

@@ -6,6 +6,7 @@
 //! channel when it comes back.
 
 mod channel;
+mod follow;
 mod handshake;
 mod live;
 mod logs;
@@ -18,9 +19,10 @@ use axum::{
     response::Response,
 };
 use serde_json::Value;
+use serde_json::Value;
 use socketioxide::{
     SocketIo, TransportType,
-    extract::{Data, HttpExtension, SocketRef, TryData},
+    extract::{SocketRef, TryData},
     handler::ConnectHandler as _,
     layer::SocketIoLayer,
 };
@@ -72,6 +74,7 @@ pub(crate) fn layer(app: &Arc<App>) -> SocketIoLayer {
     };
     io.ns("/live", connected.with(check));
     app.told.serve(io);
+    follow::start(app);
     layer
 }
 

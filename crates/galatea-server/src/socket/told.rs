@@ -4,7 +4,7 @@ use galatea_core::store::CredentialKind;
 use serde_json::Value;
 use socketioxide::{SendError, SocketError, SocketIo, extract::SocketRef, socket::Sid};
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{HashMap, HashSet, VecDeque},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
@@ -76,11 +76,45 @@ struct State {
 pub(crate) struct Told {
     io: OnceLock<SocketIo>,
     state: Mutex<State>,
+    recent: Mutex<Recent>,
 }
+
+/// Messages that were told lately. A message comes by two ways: the request that brings it, and the event
+/// that it is stored.
+#[derive(Default)]
+struct Recent {
+    ids: HashSet<Uuid>,
+    order: VecDeque<Uuid>,
+}
+
+/// Messages that are remembered as told.
+const RECENT: usize = 4_096;
 
 impl Told {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// True for one caller of those that are about to tell a message.
+    pub(crate) fn is_first(&self, message: Uuid) -> bool {
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = recent.ids.insert(message);
+        if first {
+            recent.order.push_back(message);
+            if recent.order.len() > RECENT
+                && let Some(old) = recent.order.pop_front()
+            {
+                recent.ids.remove(&old);
+            }
+        }
+        first
+    }
+
+    /// A fresh id for a message that the caller is about to tell.
+    pub(crate) fn fresh(&self) -> Uuid {
+        let id = Uuid::now_v7();
+        self.is_first(id);
+        id
     }
 
     /// Keeps the server of sockets for as long as the process serves.
