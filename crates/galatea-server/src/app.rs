@@ -1,8 +1,6 @@
 //! What every handler has.
 
-use galatea_core::{
-    ExposeSecret as _, SecretString, redact::Redactor, store::SecretDigest,
-};
+use galatea_core::{ExposeSecret as _, SecretString, redact::Redactor, store::SecretDigest};
 use galatea_host::{
     ops::{Ops, chat::Chat, digest, live::Live},
     readiness::Probe,

@@ -87,8 +87,7 @@ fn said(
     agents: &[AgentId],
 ) -> Said {
     let name = author_name.map(str::trim).filter(|name| !name.is_empty());
-    let speaker =
-        Speaker::new(message.author.to_string(), Some(name.unwrap_or("User").to_owned()));
+    let speaker = Speaker::new(message.author.to_string(), Some(name.unwrap_or("User").to_owned()));
     let mut place = galatea_web::Channel::new(channel.id.to_string(), kind(channel));
     place.name = Some(channel.name.clone());
     let own = |server: &Uuid| *server != DEFAULT_SERVER;

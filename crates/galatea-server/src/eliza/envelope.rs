@@ -110,12 +110,12 @@ pub(super) fn failed_plainly(error: Error) -> Refusal {
 }
 
 /// An id as elizaOS reads it: 8-4-4-4-12 hexadecimal digits, of any version.
-pub(super) fn uuid(text: &str) -> Option<Uuid> {
+pub(crate) fn uuid(text: &str) -> Option<Uuid> {
     (text.len() == 36).then(|| Uuid::parse_str(text).ok()).flatten()
 }
 
 /// An id in a body.
-pub(super) fn uuid_in(body: &Value, key: &str) -> Option<Uuid> {
+pub(crate) fn uuid_in(body: &Value, key: &str) -> Option<Uuid> {
     uuid(body.get(key)?.as_str()?)
 }
 

@@ -253,8 +253,11 @@ async fn ingest(State(app): State<Arc<App>>, who: Who, Body(body): Body) -> Answ
     };
     let name = text_in(&body, "author_display_name");
     let target = new.metadata.get("targetAgentId").and_then(Value::as_str).and_then(uuid);
-    let said: SaidMessage =
-        app.ops.say(&who.by, &app.chat, new, name, target.map(AgentId)).await.map_err(failed_plainly)?;
+    let said: SaidMessage = app
+        .ops
+        .say(&who.by, &app.chat, new, name, target.map(AgentId))
+        .await
+        .map_err(failed_plainly)?;
     let told = super::say::broadcast(&said.message, name, server);
     app.told.tell(channel, "messageBroadcast", told);
     let message = "Message ingested and published to bus";

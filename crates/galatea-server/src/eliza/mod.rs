@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use crate::app::App;
 
-pub(crate) use envelope::{iso, uuid, uuid_in};
+pub(crate) use envelope::{uuid, uuid_in};
 
 /// Every route but that of sockets.
 pub(crate) fn routes() -> Router<Arc<App>> {

@@ -140,7 +140,7 @@ pub(super) fn user_message(message: &ChannelMessage, server: Uuid, name: Option<
 }
 
 /// The message of a person as sockets get it, where it came over HTTP.
-pub(super) fn broadcast(message: &ChannelMessage, name: Option<&str>, server: Uuid) -> Value {
+pub(crate) fn broadcast(message: &ChannelMessage, name: Option<&str>, server: Uuid) -> Value {
     json!({
         "senderId": message.author,
         "senderName": name.unwrap_or("User"),
@@ -192,7 +192,11 @@ async fn say(
     };
     let shown = |message: &ChannelMessage| user_message(message, server, name.as_deref());
     let follower = wait::Waiting::begin(&app).await.map_err(failed_plainly)?;
-    let said = app.ops.say(&who.by, &app.chat, new, name.as_deref(), target).await.map_err(failed_plainly)?;
+    let said = app
+        .ops
+        .say(&who.by, &app.chat, new, name.as_deref(), target)
+        .await
+        .map_err(failed_plainly)?;
     let told = broadcast(&said.message, name.as_deref(), server);
     app.told.tell(channel, "messageBroadcast", told);
     let user = shown(&said.message);

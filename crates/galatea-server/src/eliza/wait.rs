@@ -174,7 +174,8 @@ impl Waiting {
                 Ok(Fate::Silent(reason)) => events.send("done", &silence(&said, &reason)).await,
                 Ok(Fate::Failed(reason)) => events.send("error", &json!({ "error": reason })).await,
                 Ok(Fate::Open) => {
-                    let words = "the agent did not answer in time: the answer will be in the channel";
+                    let words =
+                        "the agent did not answer in time: the answer will be in the channel";
                     events.send("error", &json!({ "error": words })).await;
                 }
                 Err(error) => events.send("error", &json!({ "error": error.to_string() })).await,

@@ -48,7 +48,7 @@ pub(super) fn own_id(by: &Operator) -> Uuid {
 
 /// Whether an operator may write in the name of an author. Programs that have a token write for
 /// others, which is what it is for: they are bridges. A person in a browser writes as themselves.
-pub(super) fn may_write_as(by: &Operator, token: bool, author: Uuid) -> bool {
+pub(crate) fn may_write_as(by: &Operator, token: bool, author: Uuid) -> bool {
     by.role >= OperatorRole::Operator && (token || author == own_id(by))
 }
 

@@ -35,8 +35,7 @@ use crate::{
     error::Problem,
     guard::guard,
     idempotency::{once, tagged},
-    socket,
-    v1,
+    socket, v1,
 };
 
 pub(crate) use messages::person_of;

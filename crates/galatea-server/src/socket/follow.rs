@@ -143,7 +143,7 @@ async fn answers(app: Weak<App>) {
                     }
                 }
                 ChatEvent::Missed(seq) => after = Some(seq),
-                ChatEvent::Thinking { .. } | ChatEvent::Tool { .. } => {}
+                ChatEvent::Thinking { .. } | ChatEvent::Model { .. } | ChatEvent::Tool { .. } => {}
             }
         }
         sleep(PAUSE).await;
@@ -213,8 +213,7 @@ async fn ended(
     let server = server_of(app, channel).await;
     let told = json!({ "channelId": channel, "roomId": channel, "serverId": server });
     app.told.tell(channel, "messageComplete", told);
-    let told =
-        json!({ "action": "enable_input", "target": "input", "channelId": channel, "roomId": channel });
+    let told = json!({ "action": "enable_input", "target": "input", "channelId": channel, "roomId": channel });
     app.told.tell(channel, "controlMessage", told);
 }
 

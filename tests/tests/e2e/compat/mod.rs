@@ -52,8 +52,7 @@ impl House {
 
     /// The program on a stage where it ran before.
     pub(crate) async fn again(stage: Stage) -> Self {
-        let running =
-            stage.program().env("ELIZA_SERVER_AUTH_TOKEN", KEY).arg("start").spawn();
+        let running = stage.program().env("ELIZA_SERVER_AUTH_TOKEN", KEY).arg("start").spawn();
         running.wait_for_line("ready in").await;
         let url = format!("http://{}", address(&stage));
         let client = Client::builder().no_proxy().timeout(Duration::from_secs(40)).build().unwrap();

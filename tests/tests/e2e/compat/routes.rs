@@ -98,7 +98,10 @@ fn reads(ids: &Ids) -> Vec<Row> {
         ),
         get(format!("/api/messaging/sessions/{session}/messages"), &["messages", "hasMore"]),
         get("/api/messaging/jobs".into(), &["jobs.0.jobId", "total", "filtered"]),
-        get("/api/messaging/jobs/health".into(), &["statusCounts.processing", "metrics", "maxJobs"]),
+        get(
+            "/api/messaging/jobs/health".into(),
+            &["statusCounts.processing", "metrics", "maxJobs"],
+        ),
         get(format!("/api/messaging/jobs/{job}"), &["status", "prompt", "expiresAt"]),
         get("/api/server/ping".into(), &["pong", "timestamp"]),
         get("/api/server/hello".into(), &["message"]),
@@ -118,7 +121,10 @@ fn reads(ids: &Ids) -> Vec<Row> {
     }
     for name in ["channels", "central-channels"] {
         let path = |rest: &str| format!("/api/messaging/{name}/{channel}/{rest}");
-        rows.push(get(path("messages"), &["data.messages.0.authorId", "data.messages.0.created_at"]));
+        rows.push(get(
+            path("messages"),
+            &["data.messages.0.authorId", "data.messages.0.created_at"],
+        ));
         rows.push(get(path("details"), &["data.messageServerId", "data.createdAt"]));
         rows.push(get(path("participants"), &["data.0"]));
         rows.push(get(path("agents"), &["data.participants.0"]));
@@ -154,8 +160,20 @@ fn writes(ids: &Ids) -> Vec<Row> {
             200,
             &["data.message"],
         ),
-        ("POST", "/api/messaging/submit".into(), Some(posted.clone()), 201, &["data.id", "data.sourceType"]),
-        ("POST", "/api/messaging/action".into(), Some(posted.clone()), 201, &["data.rawMessage.text"]),
+        (
+            "POST",
+            "/api/messaging/submit".into(),
+            Some(posted.clone()),
+            201,
+            &["data.id", "data.sourceType"],
+        ),
+        (
+            "POST",
+            "/api/messaging/action".into(),
+            Some(posted.clone()),
+            201,
+            &["data.rawMessage.text"],
+        ),
         (
             "PATCH",
             format!("/api/messaging/action/{message}"),
@@ -186,7 +204,13 @@ fn writes(ids: &Ids) -> Vec<Row> {
             &["data.name", "data.metadata.a"],
         ),
         ("POST", format!("/api/messaging/sessions/{session}/renew"), None, 200, &["renewalCount"]),
-        ("POST", format!("/api/messaging/sessions/{session}/heartbeat"), None, 200, &["lastActivity"]),
+        (
+            "POST",
+            format!("/api/messaging/sessions/{session}/heartbeat"),
+            None,
+            200,
+            &["lastActivity"],
+        ),
         (
             "PATCH",
             format!("/api/messaging/sessions/{session}/timeout"),
@@ -217,7 +241,13 @@ fn writes(ids: &Ids) -> Vec<Row> {
         ),
         ("DELETE", format!("/api/agents/{agent}/memories/{memory}"), None, 200, &["data.message"]),
         ("DELETE", format!("/api/messaging/channels/{channel}/messages/{message}"), None, 204, &[]),
-        ("DELETE", format!("/api/messaging/channels/{channel}/agents/{agent}"), None, 200, &["data.message"]),
+        (
+            "DELETE",
+            format!("/api/messaging/channels/{channel}/agents/{agent}"),
+            None,
+            200,
+            &["data.message"],
+        ),
         ("DELETE", format!("/api/memory/{agent}/memories/all/{channel}"), None, 204, &[]),
         ("DELETE", format!("/api/memory/groups/{channel}/memories"), None, 204, &[]),
         ("DELETE", format!("/api/memory/groups/{channel}"), None, 204, &[]),

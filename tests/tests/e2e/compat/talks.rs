@@ -65,12 +65,16 @@ async fn a_session_talks_and_a_job_is_answered_across_a_restart() {
     let agent = house.agent().await;
     let begin = json!({ "agentId": agent, "userId": ADA });
     let session = house.ask("POST", "/api/messaging/sessions", Some(&begin)).await.json();
-    let path = format!("/api/messaging/sessions/{}/messages", session["sessionId"].as_str().unwrap());
+    let path =
+        format!("/api/messaging/sessions/{}/messages", session["sessionId"].as_str().unwrap());
     let say = json!({ "content": "Q7, please", "transport": "http" });
     let answer = house.ask("POST", &path, Some(&say)).await;
     assert_eq!(answer.status, 201, "{}", answer.text);
     let body = answer.json();
-    assert_eq!((&body["agentResponse"]["text"], &body["sessionStatus"]["wasRenewed"]), (&json!("A7"), &json!(true)));
+    assert_eq!(
+        (&body["agentResponse"]["text"], &body["sessionStatus"]["wasRenewed"]),
+        (&json!("A7"), &json!(true))
+    );
 
     house.stage.model_hangs();
     let job = json!({ "userId": ADA, "content": "Q8, please", "timeoutMs": 300_000 });
@@ -93,8 +97,12 @@ async fn a_session_talks_and_a_job_is_answered_across_a_restart() {
     assert_eq!(ended["prompt"], "Q8, please");
 
     let messages = house.ask("GET", &path, None).await.json();
-    let texts: Vec<&str> =
-        messages["messages"].as_array().unwrap().iter().map(|m| m["content"].as_str().unwrap()).collect();
+    let texts: Vec<&str> = messages["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|m| m["content"].as_str().unwrap())
+        .collect();
     assert_eq!(texts, ["A7", "Q7, please"], "newest first, after a restart");
     assert_eq!(messages["messages"][0]["isAgent"], true);
 }
