@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    config::{self, Config},
+    config::{self, Config, Visitors},
     decode::MAX_TEXT,
     error, receive,
 };
@@ -24,7 +24,20 @@ impl ConnectorConfig for Config {
     }
 
     fn build(self, _: &Host) -> Result<Arc<dyn Connector>> {
-        Ok(Arc::new(Web::new()))
+        Ok(Arc::new(Web::new(crate::SOURCE, false)))
+    }
+}
+
+impl ConnectorConfig for Visitors {
+    const SOURCE: Source = crate::VISITORS;
+    const VARIABLES: &'static [Variable] = config::OF_VISITORS;
+
+    fn from_settings(settings: &Settings) -> Result<Option<Self>> {
+        Self::read(settings)
+    }
+
+    fn build(self, _: &Host) -> Result<Arc<dyn Connector>> {
+        Ok(Arc::new(Web::new(crate::VISITORS, true)))
     }
 }
 
@@ -34,7 +47,7 @@ pub(crate) struct Web {
 }
 
 impl Web {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(source: Source, public: bool) -> Self {
         let capabilities = Capabilities {
             max_text: MAX_TEXT,
             text_unit: TextUnit::CodePoints,
@@ -46,10 +59,10 @@ impl Web {
             files: true,
             threads: false,
             read_back: ReadBack::Key,
-            public: false,
+            public,
         };
         let account = Account(crate::ACCOUNT.to_owned());
-        Self { info: ConnectorInfo { source: crate::SOURCE, account, capabilities } }
+        Self { info: ConnectorInfo { source, account, capabilities } }
     }
 }
 

@@ -24,6 +24,8 @@ pub const AGENTS: &str = "agents";
 
 /// World of all channels without another.
 const WORLD: &str = "web";
+/// World of all visitors.
+const VISITORS: &str = "web-visitors";
 // Prefixes of this connector's ids. Ids are hashed without the platform's name, so a bare id could collide
 // with another platform's.
 const SERVER: &str = "web-server/";
@@ -91,6 +93,8 @@ pub struct Said {
     pub in_reply_to: Option<MemoryId>,
     /// It is meant for this agent. In a channel of two every message is.
     pub mention: bool,
+    /// An anonymous visitor of another page says it: the limits of strangers hold.
+    pub visitor: bool,
     /// elizaOS's `content.source`, such as `client_chat`; `web` otherwise.
     pub source: Option<String>,
     /// Anything else that is kept with the content.
@@ -113,9 +117,17 @@ impl Said {
             attachments: Vec::new(),
             in_reply_to: None,
             mention: true,
+            visitor: false,
             source: None,
             extra: Map::new(),
         }
+    }
+}
+
+impl Said {
+    /// The platform that it is said on.
+    pub fn platform(&self) -> galatea_core::Source {
+        if self.visitor { crate::VISITORS } else { crate::SOURCE }
     }
 }
 
@@ -171,7 +183,7 @@ pub fn decode(said: &Said, at: Timestamp) -> Result<Incoming> {
         return Err(error::bad("the text is longer than 100000 characters"));
     }
     let content = Content {
-        source: Some(said.source.clone().unwrap_or_else(|| crate::SOURCE.as_str().to_owned())),
+        source: Some(said.source.clone().unwrap_or_else(|| said.platform().as_str().to_owned())),
         attachments: said.attachments.clone(),
         in_reply_to: said.in_reply_to,
         extra: said.extra.clone(),
@@ -179,7 +191,7 @@ pub fn decode(said: &Said, at: Timestamp) -> Result<Incoming> {
     };
     let mention = said.mention && !channel.kind.is_direct();
     Ok(Incoming {
-        connection: connection(person, channel),
+        connection: connection(person, channel, said.visitor),
         event: IncomingEvent::Message(IncomingMessage {
             id: message_id(&channel.id, &said.id),
             legacy_id: None,
@@ -205,9 +217,10 @@ fn check_files(files: &[Media]) -> Result<()> {
     Ok(())
 }
 
-fn connection(person: &Speaker, channel: &Channel) -> Connection {
+fn connection(person: &Speaker, channel: &Channel, visitor: bool) -> Connection {
     let who = person_id(&person.id);
     let (world, name) = match &channel.server {
+        _ if visitor => (RemoteId::new(VISITORS), Some("Visitors".to_owned())),
         Some(server) => (RemoteId::new(format_args!("{SERVER}{server}")), None),
         None => (RemoteId::new(WORLD), Some("Web".to_owned())),
     };

@@ -12,7 +12,7 @@ mod error;
 mod receive;
 mod send;
 
-pub use config::{Config, ORIGINS};
+pub use config::{Config, ORIGINS, Visitors, origins};
 pub use decode::{
     AGENTS, Channel, MAX_FILES, MAX_FILES_BYTES, MAX_ID, MAX_NAME, MAX_TEXT, Said, Speaker,
     channel_of, check_id, decode, message_id, person_id, room_id,
@@ -21,5 +21,7 @@ pub use encode::{WebMessage, read};
 
 /// The source of this connector's events: its name in addresses, Rooms and settings.
 pub const SOURCE: galatea_core::Source = galatea_core::Source::new("web");
+/// The source of what anonymous visitors of other pages write. It is public: the limits of strangers hold.
+pub const VISITORS: galatea_core::Source = galatea_core::Source::new("visitors");
 /// The only account: there is nothing to log in to.
 pub const ACCOUNT: &str = "local";

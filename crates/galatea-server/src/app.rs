@@ -10,7 +10,7 @@ use std::{
     time::Instant,
 };
 
-use crate::{attempts::Attempts, socket::Told};
+use crate::{attempts::Attempts, embed::Embed, socket::Told};
 
 /// The state of the server.
 pub struct App {
@@ -25,6 +25,7 @@ pub struct App {
     pub(crate) started: Instant,
     /// Digest of elizaOS's one key, where it is set.
     pub(crate) key: OnceLock<SecretDigest>,
+    pub(crate) embed: Embed,
 }
 
 /// Version of the program, for `/version`.
@@ -57,6 +58,7 @@ impl App {
             told: Arc::default(),
             started: Instant::now(),
             key: OnceLock::new(),
+            embed: Embed::default(),
         })
     }
 
@@ -64,5 +66,10 @@ impl App {
     /// server begins to serve.
     pub fn accept_key(&self, key: &SecretString) {
         let _ = self.key.set(digest(key.expose_secret()));
+    }
+
+    /// Pages of other servers that may show the chat script (`WEB_ORIGINS`). Called once, before it serves.
+    pub fn allow_pages(&self, origins: Vec<String>) {
+        self.embed.allow(origins);
     }
 }

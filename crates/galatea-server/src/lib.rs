@@ -9,6 +9,7 @@ mod auth;
 #[cfg(test)]
 mod docs;
 mod eliza;
+mod embed;
 mod error;
 mod extract;
 mod guard;

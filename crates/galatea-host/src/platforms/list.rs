@@ -23,6 +23,7 @@ pub const PLATFORMS: &[Platform] = &[
     #[cfg(feature = "terminal")]
     platform::<galatea_terminal::Config>("Terminal", no_links),
     platform::<galatea_web::Config>("Web", no_links),
+    platform::<galatea_web::Visitors>("Visitors", no_links),
 ];
 
 /// The platform that serves the owner of this machine: it needs no login, and each agent gets a

@@ -31,7 +31,7 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::{
     app::App,
-    auth, eliza,
+    auth, eliza, embed,
     error::Problem,
     guard::guard,
     idempotency::{once, tagged},
@@ -114,6 +114,7 @@ pub fn router(app: Arc<App>) -> Router {
         .layer(DefaultBodyLimit::max(BODY))
         .layer(sockets)
         .layer(from_fn_with_state(Arc::clone(&app), socket::identify))
-        .layer(from_fn(guard))
+        .merge(embed::routes())
+        .layer(from_fn_with_state(Arc::clone(&app), guard))
         .with_state(app)
 }

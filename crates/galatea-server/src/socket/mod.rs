@@ -19,7 +19,6 @@ use axum::{
     response::Response,
 };
 use serde_json::Value;
-use serde_json::Value;
 use socketioxide::{
     SocketIo, TransportType,
     extract::{SocketRef, TryData},

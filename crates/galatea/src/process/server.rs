@@ -26,14 +26,14 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Begins to serve. `redactor` masks secrets in what the health routes answer; `key` is elizaOS's.
+    /// Begins to serve. `redactor` masks secrets in what the health routes answer; `pages` of other servers may
+    /// show the chat script; `key` is elizaOS's.
     pub(crate) fn start(
         listener: TcpListener,
         booted: &Booted,
         probe: Probe,
         redactor: Redactor,
-        role: ProcessRole,
-        key: Option<SecretString>,
+        (role, pages, key): (ProcessRole, Vec<String>, Option<SecretString>),
     ) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let orchestrator = Arc::clone(&booted.orchestrator);
@@ -46,6 +46,7 @@ impl Server {
         if let Some(key) = &key {
             app.accept_key(key);
         }
+        app.allow_pages(pages);
         let (stop, stopped) = oneshot::channel();
         let stopped = async {
             let _ = stopped.await;

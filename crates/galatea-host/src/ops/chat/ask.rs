@@ -53,7 +53,9 @@ impl Chat {
     /// Failures of the store.
     pub async fn heard(&self, memory: MemoryId) -> Result<Option<Heard>> {
         let item = self.store.inbox_item(memory).await?;
-        let item = item.filter(|item| item.entry.source == super::SOURCE);
+        let item = item.filter(|item| {
+            item.entry.source == super::SOURCE || item.entry.source == super::VISITORS
+        });
         Ok(item.map(|item| {
             let of = &item.entry.memory;
             Heard { agent: of.agent_id, room: of.room_id, memory: of.id, new: false }

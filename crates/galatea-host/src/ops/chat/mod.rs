@@ -24,7 +24,7 @@ pub use galatea_web::{Channel, Said, Speaker, channel_of, person_id, room_id};
 pub use say::Heard;
 
 /// The platform's name in addresses and settings.
-pub use galatea_web::SOURCE;
+pub use galatea_web::{SOURCE, VISITORS};
 
 /// Kinds of live events that a conversation consists of.
 pub const KINDS: [&str; 2] = [MESSAGE_SENT, MESSAGE_DECIDED];

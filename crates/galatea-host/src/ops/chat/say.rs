@@ -1,6 +1,8 @@
 //! Takes a message in for one or several agents.
 
-use galatea_core::{AgentId, Batch, Error, ErrorKind, Gateway, MemoryId, RemoteId, Result, RoomId};
+use galatea_core::{
+    AgentId, Batch, Error, ErrorKind, Gateway, MemoryId, RemoteId, Result, RoomId, Source,
+};
 use galatea_web::{AGENTS, SOURCE, Said, message_id, room_id};
 use serde_json::json;
 use std::time::Duration;
@@ -48,7 +50,7 @@ impl Chat {
         // All, before the first one stores anything.
         let mut gateways = Vec::with_capacity(agents.len());
         for agent in agents {
-            gateways.push(self.gateway(*agent).await?);
+            gateways.push(self.gateway(*agent, &said.platform()).await?);
         }
         let id = message_id(&said.channel.id, &said.id);
         let mut heard = Vec::with_capacity(agents.len());
@@ -71,15 +73,15 @@ impl Chat {
     /// As [`Self::say`].
     pub async fn room(&self, agent: AgentId, channel: &str) -> Result<RoomId> {
         galatea_web::check_id("the id of a channel", channel)?;
-        Ok(room_of(&self.gateway(agent).await?, channel))
+        Ok(room_of(&self.gateway(agent, &SOURCE).await?, channel))
     }
 
     /// The way in to an agent. Waits a while for one that starts.
-    async fn gateway(&self, agent: AgentId) -> Result<Gateway> {
+    async fn gateway(&self, agent: AgentId, source: &Source) -> Result<Gateway> {
         let orchestrator = self.running()?;
         let until = Instant::now() + STARTS;
         loop {
-            match orchestrator.gateway(agent, &SOURCE) {
+            match orchestrator.gateway(agent, source) {
                 Err(error) if error.kind() == ErrorKind::Unavailable && Instant::now() < until => {
                     sleep(LOOK).await;
                 }
