@@ -399,6 +399,101 @@ CREATE TABLE live_events (
     data json NOT NULL
 );
 
+-- Channels of elizaOS's API, what people and foreign programs wrote there, sessions and jobs. What agents answer is in memories.
+
+CREATE TABLE channel_servers (
+    id uuid NOT NULL PRIMARY KEY,
+    name text NOT NULL,
+    source_type text NOT NULL,
+    source_id text,
+    metadata json NOT NULL,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL
+);
+
+CREATE TABLE channel_server_agents (
+    server_id uuid NOT NULL,
+    agent_id uuid NOT NULL,
+    PRIMARY KEY (server_id, agent_id)
+);
+CREATE INDEX channel_servers_of_agent ON channel_server_agents (agent_id);
+
+CREATE TABLE channels (
+    id uuid NOT NULL PRIMARY KEY,
+    server_id uuid NOT NULL,
+    name text NOT NULL,
+    type text NOT NULL,
+    source_type text,
+    source_id text,
+    topic text,
+    metadata json NOT NULL,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL
+);
+CREATE INDEX channels_of_server ON channels (server_id, created_at);
+
+-- People and agents in a channel, in the order in which they came.
+CREATE TABLE channel_people (
+    channel_id uuid NOT NULL,
+    person uuid NOT NULL,
+    place bigint NOT NULL,
+    PRIMARY KEY (channel_id, person)
+);
+
+CREATE TABLE channel_messages (
+    id uuid NOT NULL PRIMARY KEY,
+    channel_id uuid NOT NULL,
+    author uuid NOT NULL,
+    text text NOT NULL,
+    raw json NOT NULL,
+    source_type text,
+    source_id text,
+    metadata json NOT NULL,
+    reply_to uuid,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL
+);
+CREATE INDEX channel_messages_in_order ON channel_messages (channel_id, created_at);
+CREATE INDEX channel_messages_of_author ON channel_messages (author);
+
+CREATE TABLE chat_sessions (
+    id uuid NOT NULL PRIMARY KEY,
+    agent_id uuid NOT NULL,
+    channel_id uuid NOT NULL,
+    person uuid NOT NULL,
+    metadata json NOT NULL,
+    timeout json NOT NULL,
+    created_at bigint NOT NULL,
+    last_activity bigint NOT NULL,
+    expires_at bigint NOT NULL,
+    renewals bigint NOT NULL,
+    warned boolean NOT NULL
+);
+CREATE INDEX chat_sessions_in_order ON chat_sessions (created_at);
+CREATE INDEX chat_sessions_expiry ON chat_sessions (expires_at);
+CREATE INDEX chat_sessions_of_channel ON chat_sessions (channel_id);
+CREATE INDEX chat_sessions_of_person ON chat_sessions (person);
+
+CREATE TABLE jobs (
+    id uuid NOT NULL PRIMARY KEY,
+    agent_id uuid NOT NULL,
+    person uuid NOT NULL,
+    channel_id uuid NOT NULL,
+    message_id uuid NOT NULL,
+    state text NOT NULL,
+    created_at bigint NOT NULL,
+    expires_at bigint NOT NULL,
+    ended_at bigint,
+    answer_id uuid,
+    error text,
+    metadata json NOT NULL
+);
+CREATE INDEX jobs_in_order ON jobs (created_at);
+CREATE INDEX jobs_in_state ON jobs (state, created_at);
+CREATE INDEX jobs_expiry ON jobs (expires_at);
+CREATE INDEX jobs_of_channel ON jobs (channel_id);
+CREATE INDEX jobs_of_person ON jobs (person);
+
 -- What all processes together use and reserve of a limit on a day. The usage table has what was
 -- used once it is committed; this one has it when it is about to be used. A SQLite file has one
 -- process, so it has no such table.

@@ -401,3 +401,98 @@ CREATE TABLE live_events (
     kind TEXT NOT NULL,
     data TEXT NOT NULL
 ) STRICT;
+
+-- Channels of elizaOS's API, what people and foreign programs wrote there, sessions and jobs. What agents answer is in memories.
+
+CREATE TABLE channel_servers (
+    id BLOB NOT NULL PRIMARY KEY,
+    name TEXT NOT NULL,
+    source_type TEXT NOT NULL,
+    source_id TEXT,
+    metadata TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE channel_server_agents (
+    server_id BLOB NOT NULL,
+    agent_id BLOB NOT NULL,
+    PRIMARY KEY (server_id, agent_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX channel_servers_of_agent ON channel_server_agents (agent_id);
+
+CREATE TABLE channels (
+    id BLOB NOT NULL PRIMARY KEY,
+    server_id BLOB NOT NULL,
+    name TEXT NOT NULL,
+    type TEXT NOT NULL,
+    source_type TEXT,
+    source_id TEXT,
+    topic TEXT,
+    metadata TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX channels_of_server ON channels (server_id, created_at);
+
+-- People and agents in a channel, in the order in which they came.
+CREATE TABLE channel_people (
+    channel_id BLOB NOT NULL,
+    person BLOB NOT NULL,
+    place INTEGER NOT NULL,
+    PRIMARY KEY (channel_id, person)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE channel_messages (
+    id BLOB NOT NULL PRIMARY KEY,
+    channel_id BLOB NOT NULL,
+    author BLOB NOT NULL,
+    text TEXT NOT NULL,
+    raw TEXT NOT NULL,
+    source_type TEXT,
+    source_id TEXT,
+    metadata TEXT NOT NULL,
+    reply_to BLOB,
+    created_at INTEGER NOT NULL,
+    updated_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX channel_messages_in_order ON channel_messages (channel_id, created_at);
+CREATE INDEX channel_messages_of_author ON channel_messages (author);
+
+CREATE TABLE chat_sessions (
+    id BLOB NOT NULL PRIMARY KEY,
+    agent_id BLOB NOT NULL,
+    channel_id BLOB NOT NULL,
+    person BLOB NOT NULL,
+    metadata TEXT NOT NULL,
+    timeout TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    last_activity INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    renewals INTEGER NOT NULL,
+    warned INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX chat_sessions_in_order ON chat_sessions (created_at);
+CREATE INDEX chat_sessions_expiry ON chat_sessions (expires_at);
+CREATE INDEX chat_sessions_of_channel ON chat_sessions (channel_id);
+CREATE INDEX chat_sessions_of_person ON chat_sessions (person);
+
+CREATE TABLE jobs (
+    id BLOB NOT NULL PRIMARY KEY,
+    agent_id BLOB NOT NULL,
+    person BLOB NOT NULL,
+    channel_id BLOB NOT NULL,
+    message_id BLOB NOT NULL,
+    state TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    answer_id BLOB,
+    error TEXT,
+    metadata TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX jobs_in_order ON jobs (created_at);
+CREATE INDEX jobs_in_state ON jobs (state, created_at);
+CREATE INDEX jobs_expiry ON jobs (expires_at);
+CREATE INDEX jobs_of_channel ON jobs (channel_id);
+CREATE INDEX jobs_of_person ON jobs (person);

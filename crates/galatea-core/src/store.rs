@@ -18,6 +18,8 @@ use crate::{
 mod about;
 mod audit;
 mod change;
+mod channel;
+mod chat;
 mod console;
 mod derived;
 mod embedding;
@@ -67,6 +69,8 @@ pub use self::{
     about::{About, AboutAgent, digest},
     audit::{AuditLine, AuditStore, Exceptions, Missing},
     change::{ConnectionChange, EntityChange, RoomChange, WorldChange},
+    channel::{CHANNELS_LISTED, Channel, ChannelMessage, ChannelServer, ChannelStore},
+    chat::{ChatSession, ChatStore, Job, JobCount, JobState, SessionTimeout},
     console::{
         ConsoleStore, Counts, DeliveriesQuery, ListedRoom, MemoriesOf, Page, Place, TurnsQuery,
     },
@@ -148,6 +152,8 @@ pub trait Store:
     + HouseStore
     + RecordStore
     + LiveStore
+    + ChannelStore
+    + ChatStore
 {
 }
 impl<T> Store for T where
@@ -171,6 +177,8 @@ impl<T> Store for T where
         + HouseStore
         + RecordStore
         + LiveStore
+        + ChannelStore
+        + ChatStore
 {
 }
 

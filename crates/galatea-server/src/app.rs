@@ -1,13 +1,16 @@
 //! What every handler has.
 
-use galatea_core::redact::Redactor;
+use galatea_core::{ExposeSecret as _, SecretString, redact::Redactor, store::SecretDigest};
 use galatea_host::{
-    ops::{Ops, chat::Chat, live::Live},
+    ops::{Ops, chat::Chat, digest, live::Live},
     readiness::Probe,
 };
-use std::sync::Arc;
+use std::{
+    sync::{Arc, OnceLock},
+    time::Instant,
+};
 
-use crate::{attempts::Attempts, embed::Embed};
+use crate::{attempts::Attempts, embed::Embed, socket::Told};
 
 /// The state of the server.
 pub struct App {
@@ -18,6 +21,10 @@ pub struct App {
     pub(crate) redactor: Redactor,
     pub(crate) version: Version,
     pub(crate) attempts: Attempts,
+    pub(crate) told: Arc<Told>,
+    pub(crate) started: Instant,
+    /// Digest of elizaOS's one key, where it is set.
+    pub(crate) key: OnceLock<SecretDigest>,
     pub(crate) embed: Embed,
 }
 
@@ -40,8 +47,25 @@ impl App {
         version: Version,
     ) -> Arc<Self> {
         let chat = Chat::start(&ops, &live);
-        let (attempts, embed) = (Attempts::default(), Embed::default());
-        Arc::new(Self { ops, live, chat, probe, redactor, version, attempts, embed })
+        Arc::new(Self {
+            ops,
+            live,
+            chat,
+            probe,
+            redactor,
+            version,
+            attempts: Attempts::default(),
+            told: Arc::default(),
+            started: Instant::now(),
+            key: OnceLock::new(),
+            embed: Embed::default(),
+        })
+    }
+
+    /// Accepts elizaOS's one key (`ELIZA_SERVER_AUTH_TOKEN`) as a token of role operator. Called before the
+    /// server begins to serve.
+    pub fn accept_key(&self, key: &SecretString) {
+        let _ = self.key.set(digest(key.expose_secret()));
     }
 
     /// Pages of other servers that may show the chat script (`WEB_ORIGINS`). Called once, before it serves.

@@ -10,7 +10,7 @@ use galatea_core::{
     Error, ErrorKind, SecretString,
     store::{CredentialKind, OperatorRole},
 };
-use galatea_host::ops::Operator;
+use galatea_host::ops::{Operator, digest};
 use std::{convert::Infallible, sync::Arc};
 
 use crate::{app::App, error::Problem, session_cookie};
@@ -23,6 +23,16 @@ pub(crate) struct Presented {
 }
 
 impl Presented {
+    /// Sort of the credential.
+    pub(crate) fn kind(&self) -> CredentialKind {
+        self.kind
+    }
+
+    /// A credential that did not come in a header.
+    pub(crate) fn new(kind: CredentialKind, secret: &str) -> Self {
+        Self { kind, secret: secret.into() }
+    }
+
     /// A program's token, not the session of a browser.
     pub(crate) fn is_token(&self) -> bool {
         self.kind == CredentialKind::Token
@@ -32,6 +42,16 @@ impl Presented {
     pub(crate) async fn identify(&self, app: &App) -> Result<Option<Operator>, Problem> {
         use galatea_core::ExposeSecret as _;
         let secret = self.secret.expose_secret();
+        // Digests are compared: how long it takes says nothing about the key.
+        if self.kind == CredentialKind::Token && app.key.get() == Some(&digest(secret)) {
+            return Ok(Some(Operator {
+                name: "ELIZA_SERVER_AUTH_TOKEN".to_owned(),
+                user: None,
+                credential: None,
+                role: OperatorRole::Operator,
+                origin: "the API".to_owned(),
+            }));
+        }
         Ok(app.ops.identify(secret, self.kind, "the API").await?)
     }
 }

@@ -8,6 +8,7 @@ mod attempts;
 mod auth;
 #[cfg(test)]
 mod docs;
+mod eliza;
 mod embed;
 mod error;
 mod extract;
@@ -15,6 +16,7 @@ mod guard;
 mod idempotency;
 mod routes;
 mod session_cookie;
+mod socket;
 mod sse;
 mod v1;
 mod view;

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::{
     Database,
     change::{Change, Write},
-    deleted,
+    channel, deleted,
     dialect::{Dialects, Statement, Value, values},
     doomed::{self, doom},
     forgotten::{JOINED, alone, forgotten},
@@ -281,7 +281,10 @@ pub(crate) fn push(
     statements.push(UNREMEMBERED_UNSENT.with(values![agent.0, entity.0, turn.0]));
     statements.extend(doomed::remove(None));
     statements.extend(crate::index::keep());
-    statements.extend([INBOX, TASKS, GRANTS, NAMES].map(with));
+    statements.extend([INBOX, TASKS, GRANTS].map(with));
+    // Found by the id among the names.
+    statements.extend(channel::FORGET.map(|step| step.with(values![agent.0, entity.0])));
+    statements.push(with(NAMES));
     statements.push(APPROVED.with(values![agent.0, format!("pairing:approved:{entity}")]));
     statements.push(relationship::UNLINK.with(values![agent.0, entity.0]));
     change.scrub = true;

@@ -10,6 +10,8 @@ mod audit;
 mod backlog;
 mod cache;
 mod change;
+mod channel;
+mod chat;
 mod connect;
 mod connector_state;
 mod console;

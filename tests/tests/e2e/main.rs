@@ -10,6 +10,7 @@ mod broken;
 mod chaos;
 mod chosen;
 mod cluster;
+mod compat;
 mod confirmed;
 mod crashes;
 mod deployed;

@@ -58,6 +58,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "Try again in a minute.",
     ),
     Explanation::new(
+        "GAL-SESSION-ENDED",
+        "The session has ended",
+        "A session of elizaOS's API ends some time after its last message, and after twelve hours in any case.",
+        "Begin another one; `timeoutConfig` says how long it lasts.",
+    ),
+    Explanation::new(
         "GAL-API-ROUTE",
         "There is no such address",
         "The path or the method is none of the API's.",

@@ -30,8 +30,8 @@ use crate::report::{Faults, Report};
 
 pub use names::{ELIZAOS_ONLY, looks_secret, nearest};
 pub use own::{
-    CHARACTER_FILES, DATABASE_URL, GALATEA_DATA_DIR, GALATEA_ROLE, LOG_JSON_FORMAT, LOG_LEVEL,
-    SERVER_HOST, SERVER_PORT, check_database,
+    CHARACTER_FILES, DATABASE_URL, ELIZA_SERVER_AUTH_TOKEN, GALATEA_DATA_DIR, GALATEA_ROLE,
+    LOG_JSON_FORMAT, LOG_LEVEL, SERVER_HOST, SERVER_PORT, check_database,
 };
 pub use variables::{Group, PROCESS, find as find_variable, groups};
 

@@ -21,6 +21,13 @@ pub const SERVER_HOST: Variable = Variable::new(
 /// Port of the health server. The default 3000 is elizaOS's.
 pub const SERVER_PORT: Variable =
     Variable::new("SERVER_PORT", "Port of the health server; 0 takes any free one.").or("3000");
+/// elizaOS's one key for programs.
+pub const ELIZA_SERVER_AUTH_TOKEN: Variable = Variable::new(
+    "ELIZA_SERVER_AUTH_TOKEN",
+    "Key of programs that were written for elizaOS, sent as `X-API-KEY` or in the handshake of a socket: a token of role operator. Tokens of `galatea token` are revocable.",
+)
+.alias(&["SERVER_API_KEY"])
+.secret();
 
 /// Address of a PostgreSQL server.
 pub const DATABASE_URL: Variable =
@@ -48,6 +55,7 @@ pub(super) const VARIABLES: &[Variable] = &[
     GALATEA_DATA_DIR,
     SERVER_HOST,
     SERVER_PORT,
+    ELIZA_SERVER_AUTH_TOKEN,
     DATABASE_URL,
     GALATEA_ROLE,
     LOG_LEVEL,

@@ -125,6 +125,14 @@ impl Follower {
             if self.behind {
                 let limit = u32::try_from(AT_ONCE).unwrap_or(u32::MAX);
                 let events = self.store.live_after(self.last, limit).await?;
+                // Numbers have gaps of their own, so that the bounds decide whether some are gone.
+                if events.first().is_some_and(|event| event.seq > self.last.saturating_add(1))
+                    && let Some((first, _)) = self.store.live_bounds().await?
+                    && first > self.last.saturating_add(1)
+                {
+                    self.last = first - 1;
+                    return Ok(Some(Followed::Missed(self.last)));
+                }
                 self.behind = events.len() == AT_ONCE;
                 self.ready.extend(events.into_iter().map(Arc::new));
                 continue;

@@ -2,11 +2,18 @@
 //! changes something. The API, the sockets and the command line have no other way in.
 
 mod agents;
+pub mod channel_history;
+pub mod channels;
 pub mod chat;
+pub mod chat_sessions;
+pub mod hearing;
 mod house;
+pub mod jobs;
 pub mod live;
+pub mod made_places;
 mod places;
 mod queues;
+pub mod session_time;
 mod system;
 
 use galatea_core::{
@@ -18,7 +25,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 pub use agents::AgentView;
-pub use galatea_runtime::{AgentInfo, ConnectorStatus};
+pub use galatea_runtime::{AgentInfo, AgentState, ConnectorStatus};
 pub use house::{NewSecret, digest};
 
 /// Who asks for an operation.

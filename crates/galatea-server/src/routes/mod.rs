@@ -31,11 +31,11 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::{
     app::App,
-    auth, embed,
+    auth, eliza, embed,
     error::Problem,
     guard::guard,
     idempotency::{once, tagged},
-    v1,
+    socket, v1,
 };
 
 pub(crate) use messages::person_of;
@@ -99,16 +99,21 @@ pub fn router(app: Arc<App>) -> Router {
         )
         .fix("see /docs for the methods of each address")
     };
+    let elizaos = eliza::routes().layer(from_fn_with_state(Arc::clone(&app), auth::identify));
+    let sockets = socket::layer(&app);
     api.layer(from_fn(tagged))
         .layer(from_fn_with_state(Arc::clone(&app), once))
         .merge(v1::routes())
         .layer(from_fn_with_state(Arc::clone(&app), auth::identify))
+        .merge(elizaos)
         .merge(pages::routes(document))
         .merge(console::routes())
         .merge(health::routes())
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)
         .layer(DefaultBodyLimit::max(BODY))
+        .layer(sockets)
+        .layer(from_fn_with_state(Arc::clone(&app), socket::identify))
         .merge(embed::routes())
         .layer(from_fn_with_state(Arc::clone(&app), guard))
         .with_state(app)

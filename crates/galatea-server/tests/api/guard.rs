@@ -136,6 +136,11 @@ async fn nothing_is_served_to_foreign_names_and_pages() {
         "/version",
         "/nowhere",
         "/socket.io/",
+        "/socket.io/?EIO=4&transport=polling",
+        "/api/agents",
+        "/api/messaging/sessions",
+        "/api/server/ping",
+        "/health",
         "/api/v1/",
     ];
     paths.extend(others.map(str::to_owned));

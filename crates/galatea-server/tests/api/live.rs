@@ -81,3 +81,43 @@ async fn events_are_followed_and_replayed() {
     let mut some = Reader::open(&server, &token, "?after=0&kinds=agent_stopped").await;
     assert_eq!(some.events(1).await[0]["agent"], agents[1].to_string());
 }
+
+#[tokio::test]
+async fn a_reader_that_fell_behind_is_told_what_it_missed() {
+    use galatea_core::{
+        Timestamp,
+        store::{LIVE_KEPT, LiveEvent, OperatorRole as Role},
+    };
+    use galatea_host::ops::{Operator, live::Followed};
+    let server = Server::new().await;
+    let event = |n: i64| LiveEvent {
+        seq: 0,
+        at: Timestamp(n),
+        agent: None,
+        kind: "turn_finished".to_owned(),
+        data: Value::Object(serde_json::Map::new()),
+    };
+    server.store.add_live(&[event(0)]).await.unwrap();
+    let by = Operator { role: Role::Viewer, ..Operator::command_line() };
+    let mut reader = server.live.follow(&by, Some(0)).await.unwrap();
+    let Some(Followed::Event(first)) = reader.next().await.unwrap() else { panic!("an event") };
+    // More than the store keeps, while nobody reads.
+    for batch in 0..(LIVE_KEPT / 500 + 2) {
+        let events: Vec<LiveEvent> = (0..500).map(|n| event(batch * 500 + n)).collect();
+        server.store.add_live(&events).await.unwrap();
+    }
+    let mut missed = None;
+    for _ in 0..2_000 {
+        match reader.next().await.unwrap() {
+            Some(Followed::Missed(seq)) => {
+                missed = Some(seq);
+                break;
+            }
+            Some(Followed::Event(_)) => {}
+            None => break,
+        }
+    }
+    assert!(missed.is_some_and(|seq| seq > first.seq), "{missed:?}");
+    let Some(Followed::Event(next)) = reader.next().await.unwrap() else { panic!("an event") };
+    assert_eq!(Some(next.seq - 1), missed, "it goes on right after what is gone");
+}

@@ -26,6 +26,7 @@ pub(crate) struct Server {
     pub(crate) ops: Ops,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) events: EventBus,
+    pub(crate) live: Arc<Live>,
 }
 
 /// What was answered.
@@ -114,8 +115,8 @@ impl Server {
         let redactor = Redactor::default();
         redactor.learn("correct-horse-battery");
         let version = Version { version: "0.1.0", commit: Some("abc") };
-        let app = App::new(ops.clone(), live, probe(), redactor, version);
-        Self { router: router(app), ops, store, events }
+        let app = App::new(ops.clone(), Arc::clone(&live), probe(), redactor, version);
+        Self { router: router(app), ops, store, events, live }
     }
 
     pub(crate) async fn raw(&self, ask: Ask) -> Response {

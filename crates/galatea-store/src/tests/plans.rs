@@ -48,6 +48,8 @@ const WHOLE: &[(&str, &[&str])] = &[
     ("agent::AGENTS", &["agents"]),
     ("audit::AUDIT", &["inbox", "outbox"]),
     ("audit::MISSING", &["connector_state"]),
+    ("channel::SERVERS", &["channel_servers"]),
+    ("chat::COUNT_JOBS", &["jobs"]),
     ("count", &["memories"]),
     ("house::USERS", &["users"]),
     ("inbox::UNEXPLAINED", &["inbox"]),

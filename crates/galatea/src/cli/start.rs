@@ -28,7 +28,7 @@ use galatea_host::{
         boot::{self, BootOptions, Booted, Place},
     },
     characters::personas,
-    config::GALATEA_ROLE,
+    config::{ELIZA_SERVER_AUTH_TOKEN, GALATEA_ROLE},
     look::{Color, Look},
     readiness,
     report::Trouble,
@@ -103,7 +103,9 @@ impl Start {
         let stopping = Arc::new(AtomicBool::new(false));
         let probe = readiness::probe(&booted, began, Arc::clone(&stopping));
         let pages = galatea_host::platforms::chat_pages(settings)?;
-        let server = Server::start(listener, &booted, probe, redactor.clone(), (role, pages));
+        let key = settings.secret(&ELIZA_SERVER_AUTH_TOKEN);
+        let around = (role, pages, key);
+        let server = Server::start(listener, &booted, probe, redactor.clone(), around);
         let people = (!context.logs_json()).then(|| context.output.clone());
         let models = booted.agents.iter().map(|a| (a.id, a.health.clone())).collect();
         let activity = activity::Watch::start(

@@ -27,13 +27,13 @@ pub(crate) struct Server {
 
 impl Server {
     /// Begins to serve. `redactor` masks secrets in what the health routes answer; `pages` of other servers may
-    /// show the chat script.
+    /// show the chat script; `key` is elizaOS's.
     pub(crate) fn start(
         listener: TcpListener,
         booted: &Booted,
         probe: Probe,
         redactor: Redactor,
-        (role, pages): (ProcessRole, Vec<String>),
+        (role, pages, key): (ProcessRole, Vec<String>, Option<SecretString>),
     ) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let orchestrator = Arc::clone(&booted.orchestrator);
@@ -43,6 +43,9 @@ impl Server {
         let live = Live::start(&booted.store, &clock, booted.orchestrator.events(), keeps);
         let version = Version { version: env!("CARGO_PKG_VERSION"), commit: version::commit() };
         let app = App::new(ops.clone(), live, probe, redactor, version);
+        if let Some(key) = &key {
+            app.accept_key(key);
+        }
         app.allow_pages(pages);
         let (stop, stopped) = oneshot::channel();
         let stopped = async {
