@@ -1,7 +1,7 @@
 // Memory: what does it know, and from where? Facts, people and rooms.
 import { useState } from 'react';
 import { Link } from 'wouter';
-import { call, type Fact, type Person, type Room, useAction, useList } from '../data';
+import { call, type Fact, offers, type Person, type Room, useAction, useList } from '../data';
 import { t } from '../i18n';
 import { useFilters } from '../lib/filters';
 import { count } from '../lib/format';
@@ -125,25 +125,29 @@ function FactPane({ fact, onClose }: { fact: Fact; onClose: () => void }) {
       <TextField label={t('Text')} value={text} onChange={setText} lines={3} />
       <RoleGate needs="operator">
         <div className="buttons">
-          <Button
-            kind="primary"
-            disabled={text === fact.text}
-            why={t('Nothing is changed')}
-            onClick={() =>
-              change.mutate(
-                { text },
-                {
-                  onSuccess: () => toast(t('The fact is saved.'), () => change.mutate({ text: fact.text })),
-                  onError: fail,
-                },
-              )
-            }
-          >
-            {t('Save fact')}
-          </Button>
-          <Button onClick={() => change.mutate({ pinned: !fact.pinned }, { onError: fail })}>
-            {fact.pinned ? t('Unpin fact') : t('Pin fact')}
-          </Button>
+          {offers('PATCH', `memories/${fact.id}`) && (
+            <>
+              <Button
+                kind="primary"
+                disabled={text === fact.text}
+                why={t('Nothing is changed')}
+                onClick={() =>
+                  change.mutate(
+                    { text },
+                    {
+                      onSuccess: () => toast(t('The fact is saved.'), () => change.mutate({ text: fact.text })),
+                      onError: fail,
+                    },
+                  )
+                }
+              >
+                {t('Save fact')}
+              </Button>
+              <Button onClick={() => change.mutate({ pinned: !fact.pinned }, { onError: fail })}>
+                {fact.pinned ? t('Unpin fact') : t('Pin fact')}
+              </Button>
+            </>
+          )}
           <Button
             kind="danger"
             onClick={() =>
@@ -256,6 +260,7 @@ function People() {
 
 function PersonPane({ person, onClose }: { person: Person; onClose: () => void }) {
   const { toast, fail, confirm } = useOverlay();
+  const block = useAction(() => call('POST', `people/${person.id}/block`), ['people', 'blocks']);
   const forget = useAction(() => call('DELETE', `people/${person.id}`), ['people', 'memories', 'rooms']);
   return (
     <DetailPane title={person.name} onClose={onClose}>
@@ -280,37 +285,56 @@ function PersonPane({ person, onClose }: { person: Person; onClose: () => void }
       />
       <RoleGate needs="operator">
         <div className="buttons">
-          <a className="button" href={`/api/v1/people/${person.id}/export`} download={`${person.id}.json`}>
-            {t('Export person')}
-          </a>
           <Button
             kind="danger"
+            disabled={person.blocked}
+            why={t('{name} is blocked already', { name: person.name })}
             onClick={() =>
-              confirm({
-                title: t('Forget everything about {name}?', { name: person.name }),
-                text:
-                  person.messages === null
-                    ? t('Messages and facts are deleted on all platforms. This cannot be undone.')
-                    : t(
-                        '{messages, plural, one {# message} other {# messages}} and {facts, plural, one {# fact} other {# facts}} are deleted on all platforms. This cannot be undone.',
-                        { messages: person.messages ?? 0, facts: person.facts ?? 0 },
-                      ),
-                action: t('Forget everything'),
-                onConfirm: () =>
-                  forget.mutate(undefined, {
-                    onSuccess: () => {
-                      toast(t('{name} is forgotten.', { name: person.name }));
-                      onClose();
-                    },
-                    onError: fail,
-                  }),
+              block.mutate(undefined, {
+                onSuccess: () => toast(t('{name} is blocked.', { name: person.name })),
+                onError: fail,
               })
             }
           >
-            {t('Forget everything')}
+            {t('Block person')}
           </Button>
         </div>
       </RoleGate>
+      {offers('DELETE', `people/${person.id}`) && (
+        <RoleGate needs="operator">
+          <div className="buttons">
+            <a className="button" href={`/api/v1/people/${person.id}/export`} download={`${person.id}.json`}>
+              {t('Export person')}
+            </a>
+            <Button
+              kind="danger"
+              onClick={() =>
+                confirm({
+                  title: t('Forget everything about {name}?', { name: person.name }),
+                  text:
+                    person.messages === null
+                      ? t('Messages and facts are deleted on all platforms. This cannot be undone.')
+                      : t(
+                          '{messages, plural, one {# message} other {# messages}} and {facts, plural, one {# fact} other {# facts}} are deleted on all platforms. This cannot be undone.',
+                          { messages: person.messages ?? 0, facts: person.facts ?? 0 },
+                        ),
+                  action: t('Forget everything'),
+                  onConfirm: () =>
+                    forget.mutate(undefined, {
+                      onSuccess: () => {
+                        toast(t('{name} is forgotten.', { name: person.name }));
+                        onClose();
+                      },
+                      onError: fail,
+                    }),
+                })
+              }
+            >
+              {t('Forget everything')}
+            </Button>
+          </div>
+        </RoleGate>
+      )}
     </DetailPane>
   );
 }
@@ -395,13 +419,15 @@ function Rooms() {
                 [t('Last message'), <Time key="t" at={selected.lastAt} />],
               ]}
             />
-            <RoleGate needs="operator">
-              <Switch
-                label={t('Muted: messages are stored, not answered')}
-                checked={selected.muted}
-                onChange={(muted) => mute.mutate({ id: selected.id, muted }, { onError: fail })}
-              />
-            </RoleGate>
+            {offers('PATCH', `rooms/${selected.id}`) && (
+              <RoleGate needs="operator">
+                <Switch
+                  label={t('Muted: messages are stored, not answered')}
+                  checked={selected.muted}
+                  onChange={(muted) => mute.mutate({ id: selected.id, muted }, { onError: fail })}
+                />
+              </RoleGate>
+            )}
           </DetailPane>
         )}
       </div>
