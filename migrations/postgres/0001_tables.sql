@@ -591,9 +591,9 @@ BEGIN
                 d (id, turn, part, agent, source, account, room, remote, key, memory, state, attempt, at, expires, body, place)),
         stored AS (
             INSERT INTO outbox (id, turn_id, part, agent_id, source, account, room_id, room_remote, key, memory_id, state, attempt, not_before,
-                expires_at, created_at, body)
+                expires_at, created_at, body, remote)
             SELECT g.id, g.turn, g.part, g.agent, g.source, g.account, g.room, g.remote, g.key, g.memory, g.state, g.attempt, g.at, g.expires, g.at,
-                g.body::json
+                g.body::json, CASE WHEN g.state = 'sent' THEN g.key END
             FROM given g ORDER BY g.place
             ON CONFLICT DO NOTHING RETURNING id)
         SELECT g.place INTO missing FROM given g

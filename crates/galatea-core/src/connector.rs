@@ -88,6 +88,12 @@ pub trait Connector: Send + Sync {
         None
     }
 
+    /// True if its [`SendHandler::delivers_by_commit`] is. Processes that share a database take messages
+    /// in side by side, and share the Rooms. Called at the start. No I/O.
+    fn delivers_by_commit(&self) -> bool {
+        false
+    }
+
     /// Why this process cannot log in to the account, and so does not know which one it is: a
     /// browser login that is still to be made on this machine. None where the settings are all it
     /// takes. Called at the start. No I/O.

@@ -563,10 +563,28 @@ pub struct EventRecord {
     pub kind: Event,
 }
 
+/// Drafts that a reader may be behind before it misses some.
+const DRAFTS: usize = 256;
+
+/// The visible words of an answer while its model writes them. A later one of the same turn replaces it; the
+/// committed answer replaces all. Drafts stay in this process, and none is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    /// The agent that answers.
+    pub agent: AgentId,
+    /// The Room of the answer.
+    pub room: RoomId,
+    /// The turn.
+    pub turn: TurnId,
+    /// All words so far, as Markdown.
+    pub text: Arc<str>,
+}
+
 /// Publishes events to any number of listeners; slow listeners miss some, turns never wait.
 #[derive(Clone)]
 pub struct EventBus {
     sender: broadcast::Sender<EventRecord>,
+    drafts: broadcast::Sender<Draft>,
     /// Number of the next event. Held while it is sent, so that listeners see numbers in order.
     next: Arc<Mutex<u64>>,
     clock: Arc<dyn Clock>,
@@ -581,7 +599,20 @@ impl Default for EventBus {
 impl EventBus {
     /// A bus whose events have the times of this clock.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { sender: broadcast::channel(1024).0, next: Arc::default(), clock }
+        let (sender, drafts) = (broadcast::channel(1024).0, broadcast::channel(DRAFTS).0);
+        Self { sender, drafts, next: Arc::default(), clock }
+    }
+    /// Shows the words of an answer so far. Never waits; without readers it is dropped.
+    pub fn publish_draft(&self, draft: Draft) {
+        let _ = self.drafts.send(draft);
+    }
+    /// True if somebody reads drafts. Making one costs time.
+    pub fn wants_drafts(&self) -> bool {
+        self.drafts.receiver_count() > 0
+    }
+    /// Reads drafts from now on. A slow reader misses some, which later ones replace.
+    pub fn drafts(&self) -> broadcast::Receiver<Draft> {
+        self.drafts.subscribe()
     }
     /// Sends an event to all subscribers. Never waits; without subscribers it is dropped.
     pub fn publish(&self, event: Event) {

@@ -3,6 +3,7 @@
 
 mod answer;
 mod bill;
+mod drafts;
 mod media;
 pub mod object;
 mod registered;
@@ -22,6 +23,7 @@ use crate::error::Result;
 pub use crate::error::usage::{Spent, Usage};
 pub use answer::{AnsweredBy, Finish, Opaque, TextAnswer, ToolCall};
 pub use bill::{Attempt, Bill, Payer};
+pub use drafts::{DraftSink, Drafts};
 pub use media::{
     ImageGeneration, ImageRequest, Made, MediaFile, MediaModel, MediaTask, MediaUsage, Sound,
     SpeechRequest, TextToSpeech, Transcription, UnitPrice,

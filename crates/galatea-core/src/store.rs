@@ -83,7 +83,7 @@ pub use self::{
         fair_share,
     },
     link::LinkStore,
-    live::{LIVE_KEPT, LiveEvent, LiveStore},
+    live::{LIVE_KEPT, LiveEvent, LiveStore, MESSAGE_DECIDED, MESSAGE_SENT},
     outbox::{
         OpenAccount, OutboxItem, OutboxQuery, OutboxState, OutboxStore, Resolution, Settlement,
     },

@@ -19,6 +19,10 @@ impl Middleware for Citing {
     async fn before(&self, _: &Turn<'_>, _: &mut Verdict) -> Result<()> {
         Ok(())
     }
+    fn allows_drafts(&self) -> bool {
+        true
+    }
+
     async fn answered(&self, turn: &Turn<'_>, answer: &mut Content) -> Result<()> {
         let Some(known) = turn.state.fragment(NAME).and_then(|f| f.data.get(CITATIONS)) else {
             return Ok(());

@@ -224,10 +224,12 @@ impl<M: TextModel + ?Sized> TextModel for Guarded<M> {
         // retried.
         let written = Mutex::new(String::new());
         let keep = |text: &str| {
+            request.drafts.piece(text);
             if request.partial {
                 lock(&written).push_str(text);
             }
         };
+        request.drafts.begin();
         let whole = self.inner.generate(&streamed, &keep);
         let work = self.or_partial(request, whole, &written);
         self.billed(request, self.inner.info(), work).await

@@ -33,6 +33,7 @@ mod think;
 mod tidy;
 mod tree;
 mod types;
+mod visible;
 mod voices;
 mod whole;
 mod xml;
@@ -46,3 +47,4 @@ pub(crate) use tidy::tidy;
 pub use types::{
     AnswerForm, MAX_ACTIONS, MAX_ANSWER, MAX_PROVIDERS, Parsed, Plan, PlanFormat, PlannedAction,
 };
+pub use visible::visible;

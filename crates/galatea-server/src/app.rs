@@ -2,21 +2,23 @@
 
 use galatea_core::redact::Redactor;
 use galatea_host::{
-    ops::{Ops, live::Live},
+    ops::{Ops, chat::Chat, live::Live},
     readiness::Probe,
 };
 use std::sync::Arc;
 
-use crate::attempts::Attempts;
+use crate::{attempts::Attempts, embed::Embed};
 
 /// The state of the server.
 pub struct App {
     pub(crate) ops: Ops,
     pub(crate) live: Arc<Live>,
+    pub(crate) chat: Arc<Chat>,
     pub(crate) probe: Probe,
     pub(crate) redactor: Redactor,
     pub(crate) version: Version,
     pub(crate) attempts: Attempts,
+    pub(crate) embed: Embed,
 }
 
 /// Version of the program, for `/version`.
@@ -37,6 +39,13 @@ impl App {
         redactor: Redactor,
         version: Version,
     ) -> Arc<Self> {
-        Arc::new(Self { ops, live, probe, redactor, version, attempts: Attempts::default() })
+        let chat = Chat::start(&ops, &live);
+        let (attempts, embed) = (Attempts::default(), Embed::default());
+        Arc::new(Self { ops, live, chat, probe, redactor, version, attempts, embed })
+    }
+
+    /// Pages of other servers that may show the chat script (`WEB_ORIGINS`). Called once, before it serves.
+    pub fn allow_pages(&self, origins: Vec<String>) {
+        self.embed.allow(origins);
     }
 }

@@ -7,7 +7,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use galatea_core::{
-    SecretString,
+    Error, ErrorKind, SecretString,
     store::{CredentialKind, OperatorRole},
 };
 use galatea_host::ops::Operator;
@@ -23,6 +23,11 @@ pub(crate) struct Presented {
 }
 
 impl Presented {
+    /// A program's token, not the session of a browser.
+    pub(crate) fn is_token(&self) -> bool {
+        self.kind == CredentialKind::Token
+    }
+
     /// Whoever it signs in now. Streams ask again while they last.
     pub(crate) async fn identify(&self, app: &App) -> Result<Option<Operator>, Problem> {
         use galatea_core::ExposeSecret as _;
@@ -107,6 +112,39 @@ roles! {
     Worker: Operator;
     /// Somebody who may change users and tokens.
     Owner: Owner;
+}
+
+/// Whoever asks, for interfaces with errors of their own form.
+pub(crate) struct Caller(Option<Operator>);
+
+impl Caller {
+    /// Somebody who may read.
+    pub(crate) fn reader(&self) -> galatea_core::Result<Operator> {
+        self.with(OperatorRole::Viewer)
+    }
+
+    /// Somebody who may work with agents.
+    pub(crate) fn worker(&self) -> galatea_core::Result<Operator> {
+        self.with(OperatorRole::Operator)
+    }
+
+    fn with(&self, role: OperatorRole) -> galatea_core::Result<Operator> {
+        let operator = self.0.clone().ok_or_else(|| {
+            Error::new(ErrorKind::Unauthorized, "nobody is signed in")
+                .with_code("GAL-AUTH-NONE")
+                .with_fix("send a token of this server as the API key")
+        })?;
+        operator.need(role)?;
+        Ok(operator)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Caller {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self(parts.extensions.get::<Operator>().cloned()))
+    }
 }
 
 impl<S: Send + Sync> OptionalFromRequestParts<S> for Presented {

@@ -2,14 +2,14 @@
 //! answer. Nothing is served around it.
 
 use axum::{
-    extract::Request,
+    extract::{Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     middleware::Next,
     response::{IntoResponse as _, Response},
 };
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Arc};
 
-use crate::error::Problem;
+use crate::{app::App, embed, error::Problem};
 
 /// Headers of every answer. Scripts and styles come from this server only, and none stands within a
 /// page.
@@ -28,11 +28,19 @@ const HEADERS: [(HeaderName, &str); 6] = [
 
 /// Refuses requests under a foreign name (DNS rebinding: a page whose name was made to point here
 /// sends its own name) and from foreign pages.
-pub(crate) async fn guard(request: Request, next: Next) -> Response {
-    let mut response = match refusal(&request) {
+pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let page = page(&app, &request);
+    let refused = if page.is_some() { foreign(&request) } else { refusal(&request) };
+    let mut response = match refused {
         Some(problem) => problem.into_response(),
-        None => next.run(request).await,
+        None => match page.as_ref().and_then(|_| embed::preflight(&request)) {
+            Some(answer) => answer,
+            None => next.run(request).await,
+        },
     };
+    if let Some(origin) = page {
+        embed::admit(&mut response, &origin);
+    }
     let headers = response.headers_mut();
     for (name, value) in HEADERS {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
@@ -41,14 +49,28 @@ pub(crate) async fn guard(request: Request, next: Next) -> Response {
     response
 }
 
+/// The page of the allow list that asks for what the chat script may have.
+fn page(app: &App, request: &Request) -> Option<HeaderValue> {
+    let origin = only(request.headers(), &header::ORIGIN)?;
+    if !app.embed.allows(request.uri().path(), origin) {
+        return None;
+    }
+    HeaderValue::from_str(origin).ok()
+}
+
+/// Refuses a foreign name.
+fn foreign(request: &Request) -> Option<Problem> {
+    let own = only(request.headers(), &header::HOST).is_some_and(is_this_host)
+        && request.uri().host().is_none_or(is_this_host);
+    (!own).then(foreign_host)
+}
+
 fn refusal(request: &Request) -> Option<Problem> {
     let headers = request.headers();
-    let Some(host) = only(headers, &header::HOST).filter(|host| is_this_host(host)) else {
-        return Some(foreign_host());
-    };
-    if !request.uri().host().is_none_or(is_this_host) {
-        return Some(foreign_host());
+    if let Some(refused) = foreign(request) {
+        return Some(refused);
     }
+    let host = only(headers, &header::HOST).unwrap_or_default();
     if headers.contains_key(header::ORIGIN) {
         let own = only(headers, &header::ORIGIN)
             .and_then(|origin| origin.strip_prefix("http://"))

@@ -20,7 +20,7 @@ const KEY: &str = "idempotency-key";
 const LONGEST: usize = 255;
 /// How long an answer is kept, in milliseconds: clients give up within a day.
 const KEPT: i64 = 24 * 60 * 60 * 1000;
-/// Longest body that is compared or kept.
+/// Longest answer that is kept.
 const BODY: usize = 1 << 20;
 
 /// Marks an answer that contains a secret: it is never kept.
@@ -53,7 +53,8 @@ async fn carry_out(
     next: Next,
 ) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    let body = to_bytes(body, BODY)
+    // Each route has its own, shorter limit.
+    let body = to_bytes(body, crate::routes::LONGEST)
         .await
         .map_err(|_| Problem::input(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long"))?;
     let whose = operator.user.map(|user| user.to_string()).unwrap_or_default();

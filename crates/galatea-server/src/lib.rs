@@ -3,16 +3,20 @@
 //! [`galatea_host::ops`].
 
 mod app;
+mod attachment;
 mod attempts;
 mod auth;
 #[cfg(test)]
 mod docs;
+mod embed;
 mod error;
 mod extract;
 mod guard;
 mod idempotency;
 mod routes;
 mod session_cookie;
+mod sse;
+mod v1;
 mod view;
 
 pub use app::{App, Version};

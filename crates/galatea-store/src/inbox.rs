@@ -20,7 +20,7 @@ use crate::{
     convert::{from_json, to_json},
     cursor,
     dialect::{Dialects, Text, Value, values},
-    effect, error, memory, outbox,
+    effect, error, live, memory, outbox,
     plan::no_index,
     relationship, room,
     rows::{FinishRow, MessageRow},
@@ -371,6 +371,7 @@ impl InboxStore for Database {
         for effect in &record.effects {
             effect::push(&mut change, record.agent, record.turn, effect, record.at)?;
         }
+        live::push_told(&mut change, &record.deliveries, &record.told)?;
         self.write(change).await.map(drop)
     }
 

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     AgentId, Result, Timestamp,
-    store::{LIVE_KEPT, LiveEvent, LiveStore},
+    store::{LIVE_KEPT, LiveEvent, LiveStore, MESSAGE_SENT, NewDelivery},
 };
 use serde_json::json;
 use sqlx::FromRow;
@@ -13,7 +13,7 @@ use crate::{
     Database,
     change::{Change, Write},
     convert::{from_json, to_json},
-    dialect::{Dialects, Value, values},
+    dialect::{Dialects, Statement, Value, values},
 };
 
 /// Numbers in the order of commits: without it a reader could see a number before a smaller one. The first
@@ -44,28 +44,60 @@ struct Stored {
     data: String,
 }
 
+/// The statements that add events.
+fn added(events: &[LiveEvent]) -> Result<[Statement; 2]> {
+    let rows: Vec<_> = events
+        .iter()
+        .map(|event| {
+            json!({
+                "at": event.at.0,
+                "agent": event.agent.map(|id| id.0.simple().to_string()),
+                "kind": event.kind,
+                "data": event.data,
+            })
+        })
+        .collect();
+    Ok([LOCK.with(values![]), ADD.with(vec![Value::Jsonb(to_json(&rows)?)])])
+}
+
+/// Adds the events that appear with a commit: those of parts which it delivers, then `told`. Called last: the
+/// lock that keeps their order lasts until the commit.
+pub(crate) fn push_told(
+    change: &mut Change,
+    deliveries: &[NewDelivery],
+    told: &[LiveEvent],
+) -> Result<()> {
+    let sent = deliveries.iter().filter(|row| row.delivered).map(|row| {
+        let delivery = &row.delivery;
+        LiveEvent {
+            seq: 0,
+            at: delivery.created_at,
+            agent: Some(delivery.agent),
+            kind: MESSAGE_SENT.to_owned(),
+            data: json!({
+                "room": delivery.address.room,
+                "turn": delivery.turn,
+                "delivery": delivery.id,
+                "memory": row.memory,
+            }),
+        }
+    });
+    let events: Vec<LiveEvent> = sent.chain(told.iter().cloned()).collect();
+    if events.is_empty() {
+        return Ok(());
+    }
+    let statements = added(&events)?.into();
+    change.push(Write::Other { statements, counted: Some(1) }).map(drop)
+}
+
 #[async_trait]
 impl LiveStore for Database {
     async fn add_live(&self, events: &[LiveEvent]) -> Result<()> {
         if events.is_empty() {
             return Ok(());
         }
-        let rows: Vec<_> = events
-            .iter()
-            .map(|event| {
-                json!({
-                    "at": event.at.0,
-                    "agent": event.agent.map(|id| id.0.simple().to_string()),
-                    "kind": event.kind,
-                    "data": event.data,
-                })
-            })
-            .collect();
-        let statements = vec![
-            LOCK.with(values![]),
-            ADD.with(vec![Value::Jsonb(to_json(&rows)?)]),
-            PRUNE.with(values![LIVE_KEPT]),
-        ];
+        let [lock, add] = added(events)?;
+        let statements = vec![lock, add, PRUNE.with(values![LIVE_KEPT])];
         let mut change = Change::default();
         change.push(Write::Other { statements, counted: Some(1) })?;
         self.write(change).await.map(drop)

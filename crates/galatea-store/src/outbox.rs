@@ -17,7 +17,7 @@ use crate::{
     change::{Change, Write},
     convert::{from_json, to_json},
     dialect::{Dialects, Text, Value, values},
-    error,
+    error, live,
     plan::no_index,
     room,
     rows::{DeliveryRow, SettleRow},
@@ -183,10 +183,14 @@ pub(crate) const READS: &[crate::dialect::Listed] = crate::dialect::listed![
 
 /// Adds deliveries to a change.
 pub(crate) fn push(change: &mut Change, deliveries: &[NewDelivery]) -> Result<()> {
-    for NewDelivery { delivery, memory, sending, expires } in deliveries {
+    for NewDelivery { delivery, memory, sending, delivered, expires } in deliveries {
         let Delivery { id, agent, turn, part, address, key, body, attempt, created_at, .. } =
             delivery;
-        let state = if *sending { OutboxState::Sending } else { OutboxState::Pending };
+        let state = match (delivered, sending) {
+            (true, _) => OutboxState::Sent,
+            (false, true) => OutboxState::Sending,
+            (false, false) => OutboxState::Pending,
+        };
         change.push(Write::Delivery(Box::new(DeliveryRow {
             id: id.0,
             turn: turn.0,
@@ -277,6 +281,7 @@ impl OutboxStore for Database {
         let mut change = Change::default();
         self.push_memories(&mut change, memories)?;
         push(&mut change, &deliveries)?;
+        live::push_told(&mut change, &deliveries, &[])?;
         self.write(change).await.map(drop)
     }
 

@@ -33,9 +33,10 @@ pub(crate) const FORGET_STEPS: &str = "DELETE FROM step WHERE message_id = $1";
 pub(crate) const REMEMBER: &str = "INSERT INTO memories (id, type, agent_id, entity_id, room_id, world_id, created_at, metadata, content) \
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO NOTHING";
 
-/// A (turn, part) that exists makes the whole change a conflict.
+/// A (turn, part) that exists makes the whole change a conflict. A part that its commit delivers has its
+/// key as its id.
 pub(crate) const DELIVER: &str = "INSERT INTO outbox (id, turn_id, part, agent_id, source, account, room_id, room_remote, key, memory_id, state, attempt, not_before, \
-     expires_at, created_at, body) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $13, $15) ON CONFLICT DO NOTHING";
+     expires_at, created_at, body, remote) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $13, $15, CASE WHEN $11 = 'sent' THEN $9 END) ON CONFLICT DO NOTHING";
 /// Two comparisons, since for a list SQLite would make a table.
 pub(crate) const SETTLE: &str = "UPDATE outbox SET state = $2, attempt = $3, not_before = $4, remote = coalesce($5, remote), error = $6, outcome_unknown = $7 \
      WHERE id = $1 AND (state = 'pending' OR state = 'sending')";

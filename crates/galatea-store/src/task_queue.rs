@@ -12,7 +12,7 @@ use crate::{
     change::{Change, Write},
     convert::to_json,
     dialect::{Value, values},
-    effect, outbox, relationship, task, usage,
+    effect, live, outbox, relationship, task, usage,
 };
 
 #[async_trait]
@@ -78,6 +78,7 @@ impl TaskQueue for Database {
         for effect in &commit.effects {
             effect::push(&mut change, commit.agent, commit.turn, effect, commit.at)?;
         }
+        live::push_told(&mut change, &commit.deliveries, &[])?;
         self.write(change).await.map(drop)
     }
 }

@@ -78,7 +78,7 @@ macro_rules! store_suite {
                 a_part_is_written_once, a_turn_finishes_its_own_agents_messages_only,
                 impossible_turns_are_refused, a_hundred_turns_at_once_lose_nothing, every_message_is_counted_in_one_state;
             requested_changes: effects_are_applied, a_person_is_forgotten, effects_stay_within_their_agent;
-            outbox: unsettled_is_in_the_order_of_commit, overdue_parts_of_other_accounts_are_found, accounts_with_open_parts_are_told, settling_moves_a_row_and_final_states_stay, many_rows_settle_at_once,
+            outbox: unsettled_is_in_the_order_of_commit, overdue_parts_of_other_accounts_are_found, accounts_with_open_parts_are_told, the_commit_delivers_a_part_and_tells_of_it, settling_moves_a_row_and_final_states_stay, many_rows_settle_at_once,
                 unsettled_is_scoped_and_limited, a_moved_room_takes_everything_along, a_room_moves_into_one_that_exists;
             read_back: a_trail_tells_what_lies_around_a_delivery, a_trail_goes_by_commits_and_not_by_the_clock, a_trail_reaches_back_to_what_waited_long;
             audit: every_message_is_accounted_for, an_answer_is_as_good_as_its_worst_part, operators_decide_where_it_fits, outbox_rows_are_selected,

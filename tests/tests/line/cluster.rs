@@ -19,7 +19,7 @@ use crate::{
     platform::{PATIENCE, Platform},
 };
 
-async fn open(database: &Database) -> Stored {
+pub(crate) async fn open(database: &Database) -> Stored {
     Stored::postgres(&SecretString::from(database.url()), PostgresOptions::default()).await.unwrap()
 }
 
@@ -32,7 +32,7 @@ async fn held(store: &Stored) -> BTreeMap<Option<String>, usize> {
     held
 }
 
-async fn until_held(what: &str, store: &Stored, mut wanted: Vec<usize>) {
+pub(crate) async fn until_held(what: &str, store: &Stored, mut wanted: Vec<usize>) {
     wanted.sort_unstable();
     let held_so = async || {
         let held = held(store).await;

@@ -49,6 +49,8 @@ pub(crate) struct Plan {
     pub(crate) platform: Arc<Platform>,
     /// A second platform.
     pub(crate) abroad: Option<Arc<Platform>>,
+    /// The web, too.
+    pub(crate) web: bool,
     pub(crate) reconcile_every: Duration,
     pub(crate) cluster: Option<ClusterOptions>,
     pub(crate) encoders: Encoders,
@@ -65,6 +67,7 @@ impl Plan {
             plugins: Vec::new(),
             platform: Platform::new("1000"),
             abroad: None,
+            web: false,
             // No other process uses this store, and some tests count statements.
             reconcile_every: Duration::from_secs(3600),
             cluster: None,
@@ -98,6 +101,11 @@ impl Plan {
         self.platform.share();
         self.cluster = Some(ClusterOptions { tick: Duration::from_millis(20), ..options });
         self
+    }
+
+    /// With the web beside its platform.
+    pub(crate) fn on_the_web(self) -> Self {
+        Self { web: true, ..self }
     }
 
     pub(crate) fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
@@ -160,6 +168,7 @@ impl Plan {
                 connectors: std::iter::once(&self.platform)
                     .chain(&self.abroad)
                     .map(|platform| Arc::new(Plugged(Arc::clone(platform))) as _)
+                    .chain(self.web.then(|| crate::web::connector(&identity)))
                     .collect(),
                 account_settings: HashMap::new(),
                 encoders: self.encoders,

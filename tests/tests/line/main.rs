@@ -50,4 +50,5 @@ mod tasks;
 mod typing;
 mod unserved;
 mod voice;
+mod web;
 mod world_settings;

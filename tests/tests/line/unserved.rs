@@ -29,7 +29,7 @@ async fn a_part_of_an_account_without_a_connector_expires_with_the_reason() {
         delivery.key = delivery.id.to_string();
         delivery.address.account = Account("gone".to_owned());
         let expires = Some(Timestamp(now.0 + expires));
-        NewDelivery { delivery, memory: None, sending: false, expires }
+        NewDelivery { delivery, memory: None, sending: false, delivered: false, expires }
     };
     let (old, new) = (part(-3_600_000), part(3_600_000));
     let ids = [old.delivery.id, new.delivery.id];

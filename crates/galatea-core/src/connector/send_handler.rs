@@ -48,6 +48,13 @@ pub trait SendHandler: Send + Sync {
     /// `Invalid` or `Unsupported` for what the platform cannot show.
     fn encode(&self, outgoing: &Outgoing) -> Result<Vec<Encoded>>;
 
+    /// True if whoever is written to reads the answer from the store: it is delivered by the commit, by
+    /// any process, and nothing is sent. Such a platform has no login, and every process takes its
+    /// messages in. Called for each answer. Pure.
+    fn delivers_by_commit(&self) -> bool {
+        false
+    }
+
     /// Priority of a call when calls compete for a rate limit. Called before each attempt. Pure;
     /// decided by what [`Self::encode`] wrote.
     fn priority(&self, _: &Encoded) -> Priority {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::{borrow::Cow, sync::Arc};
 
-use super::{Bill, Opaque, ToolCall};
+use super::{Bill, Drafts, Opaque, ToolCall};
 use crate::clock::Timestamp;
 
 /// A call to a text model.
@@ -64,6 +64,10 @@ pub struct TextRequest {
     /// Payer of attempts that fail.
     #[serde(skip)]
     pub bill: Bill,
+    /// Reader of the answer while it is written. It changes nothing of the call: attempts and fallbacks go on
+    /// as without it.
+    #[serde(skip)]
+    pub drafts: Drafts,
 }
 
 impl TextRequest {

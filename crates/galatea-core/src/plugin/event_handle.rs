@@ -4,8 +4,8 @@ use serde_json::Value;
 use std::{sync::Arc, time::Duration};
 
 use crate::{
-    event::{Event, EventBus, EventReceiver},
-    ids::{AgentId, TurnId},
+    event::{Draft, Event, EventBus, EventReceiver},
+    ids::{AgentId, RoomId, TurnId},
     model::Usage,
 };
 
@@ -46,6 +46,12 @@ impl EventHandle {
             usage,
             millis: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         });
+    }
+
+    /// Shows the words of an answer so far ([`Draft`]). The engine calls it.
+    #[doc(hidden)]
+    pub fn draft(&self, room: RoomId, turn: TurnId, text: &str) {
+        self.bus.publish_draft(Draft { agent: self.agent, room, turn, text: text.into() });
     }
 
     /// Publishes an event. Never waits. `data` holds ids and numbers: message text and secrets do not

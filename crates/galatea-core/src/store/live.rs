@@ -9,6 +9,11 @@ use crate::{clock::Timestamp, error::Result, ids::AgentId};
 /// longer reads its lists again.
 pub const LIVE_KEPT: i64 = 50_000;
 
+/// Kind of the event that comes with the commit of a part which the commit delivers.
+pub const MESSAGE_SENT: &str = "message_sent";
+/// Kind of the event that comes with the decision about a message of such a platform.
+pub const MESSAGE_DECIDED: &str = "message_decided";
+
 /// An event for dashboards.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LiveEvent {

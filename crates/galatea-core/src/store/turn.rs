@@ -1,6 +1,6 @@
 //! T2: what a finished turn writes.
 
-use super::{Fence, InboxState, RequestedChange, UsageRow};
+use super::{Fence, InboxState, LiveEvent, RequestedChange, UsageRow};
 use crate::{
     clock::Timestamp,
     ids::{AgentId, MemoryId, RoomId, TurnId},
@@ -28,6 +28,8 @@ pub struct TurnRecord {
     pub effects: Vec<RequestedChange>,
     /// Cost, added to the ledger.
     pub usage: Vec<UsageRow>,
+    /// Events that followers of a conversation must not miss: they appear with the commit.
+    pub told: Vec<LiveEvent>,
     /// Time of the commit, by the turn's clock.
     pub at: Timestamp,
     /// The lease under which its Room was worked on, where several processes share the store.
@@ -54,6 +56,9 @@ pub struct NewDelivery {
     pub memory: Option<MemoryId>,
     /// Inserted as `sending` because its worker is about to send it; otherwise `pending`.
     pub sending: bool,
+    /// Inserted as `sent`: its readers find it in the store, so the commit is the delivery. Each gets an
+    /// event of the kind [`MESSAGE_SENT`](super::MESSAGE_SENT) in the same commit.
+    pub delivered: bool,
     /// Not sent after this time.
     pub expires: Option<Timestamp>,
 }

@@ -148,6 +148,8 @@ fn connections(persona: &Persona, host: &Host, around: &Surroundings) -> Result<
                     built.connectors.push(connector);
                     built.states.push((title, PlatformState::On));
                 }
+                // Few have a page for it.
+                Built::Off(_) if platform.source == galatea_web::VISITORS => {}
                 Built::Off(why)
                     if account.number == 1 && wants::asks_for(&persona.character, platform) =>
                 {

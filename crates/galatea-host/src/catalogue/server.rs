@@ -46,6 +46,18 @@ pub(super) const PAGES: &[Explanation] = &[
         "Programs send no Origin and use a token.",
     ),
     Explanation::new(
+        "GAL-EMBED-OFF",
+        "No page may show the chat of this server",
+        "WEB_ORIGINS lists no page.",
+        "List the pages that may show it: WEB_ORIGINS=https://example.org",
+    ),
+    Explanation::new(
+        "GAL-EMBED-BUSY",
+        "Too many visitors ask at once",
+        "A server answers 32 visitors at a time, and meets 60 new ones a minute.",
+        "Try again in a minute.",
+    ),
+    Explanation::new(
         "GAL-API-ROUTE",
         "There is no such address",
         "The path or the method is none of the API's.",

@@ -9,7 +9,7 @@ use std::{
 use tokio::sync::mpsc;
 
 use super::running::Galatea;
-use crate::platforms::{Message, Piece};
+use crate::platforms::{Asked, Message, Piece};
 
 /// An answer as it comes, piece by piece. Dropping it does not end the turn: the answer is stored all
 /// the same.
@@ -21,7 +21,7 @@ impl Answering {
         // The number of pieces of one answer is bounded by the turn.
         let (to, from) = mpsc::unbounded_channel();
         tokio::spawn(async move {
-            let asked = galatea.asked();
+            let asked = Asked { drafts: true, ..galatea.asked() };
             let slot = match galatea.slot(agent) {
                 Ok(slot) => slot,
                 Err(error) => {

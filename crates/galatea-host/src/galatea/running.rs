@@ -145,6 +145,7 @@ impl Galatea {
             store: self.0.opened.database.store(),
             events: self.events().clone(),
             patience: self.0.patience,
+            drafts: false,
         }
     }
 

@@ -55,6 +55,8 @@ impl Live {
             let (store, clock, kept) = (Arc::clone(store), Arc::clone(clock), Arc::clone(&kept));
             let events = events.subscribe();
             tasks.push(tokio::spawn(keep(store, clock, events, kept)));
+        } else {
+            tasks.push(tokio::spawn(wake(events.subscribe(), Arc::clone(&kept))));
         }
         tasks.push(tokio::spawn(tail(Arc::clone(store), sender.clone(), kept)));
         Arc::new(Self { store: Arc::clone(store), sender, tasks })
@@ -176,6 +178,13 @@ async fn keep(
                 tracing::debug!(error = %error.report(), "failed to keep events for dashboards; they are dropped");
             }
         }
+    }
+}
+
+/// Where others keep their events, their repetition on this bus says when to look for them.
+async fn wake(mut events: galatea_core::event::EventReceiver, kept: Arc<Notify>) {
+    while !matches!(events.recv().await, Err(RecvError::Closed)) {
+        kept.notify_one();
     }
 }
 

@@ -2,6 +2,7 @@
 //! changes something. The API, the sockets and the command line have no other way in.
 
 mod agents;
+pub mod chat;
 mod house;
 pub mod live;
 mod places;

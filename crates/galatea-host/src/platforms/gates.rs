@@ -3,13 +3,13 @@
 use galatea_core::Variable;
 use std::sync::LazyLock;
 
-use super::list::{PLATFORMS, Platform};
+use super::list::{PLATFORMS, Platform, TERMINAL};
 
-/// The gate's settings for each of [`PLATFORMS`]. Empty for platforms without a login, which only
-/// the machine's owner uses.
+/// The gate's settings for each of [`PLATFORMS`]. Empty for the terminal, which only the
+/// machine's owner uses.
 static GATES: LazyLock<Vec<Vec<Variable>>> = LazyLock::new(|| {
     let of = |p: &Platform| {
-        if p.has_login() {
+        if p.has_login() || p.source != TERMINAL {
             galatea_runtime::config::platform_variables(&p.source, p.title)
         } else {
             Vec::new()

@@ -22,6 +22,8 @@ pub const PLATFORMS: &[Platform] = &[
     platform::<galatea_x::XConfig>("X", galatea_x::parse_link),
     #[cfg(feature = "terminal")]
     platform::<galatea_terminal::Config>("Terminal", no_links),
+    platform::<galatea_web::Config>("Web", no_links),
+    platform::<galatea_web::Visitors>("Visitors", no_links),
 ];
 
 /// The platform that serves the owner of this machine: it needs no login, and each agent gets a
@@ -139,8 +141,7 @@ fn login<C: ConnectorConfig>(
     C::from_settings(settings)?.map_or(Ok(None), |config| config.login(host))
 }
 
-/// For the terminal, which has no links.
-#[cfg(feature = "terminal")]
+/// For platforms of this program, which have no links.
 fn no_links(_: &str) -> Option<Link> {
     None
 }

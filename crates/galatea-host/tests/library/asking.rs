@@ -29,6 +29,30 @@ async fn an_answer_comes_in_pieces_with_an_end() {
 }
 
 #[tokio::test]
+async fn the_words_so_far_come_while_the_model_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = Echo::gated();
+    let galatea = builder(folder.path(), &model).build().await.unwrap();
+    let ada = galatea.add_agent(character("Ada")).await.unwrap();
+    let mut answering = ada.ask_stream("alice", "hello");
+    let draft = loop {
+        match answering.next().await.unwrap().unwrap() {
+            Piece::Draft(text) => break text,
+            Piece::Thinking => {}
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(draft, "You said hello");
+    model.gate.add_permits(1);
+    let mut last = None;
+    while let Some(piece) = answering.next().await {
+        last = Some(piece.unwrap());
+    }
+    assert!(matches!(last, Some(Piece::End(answer)) if answer.text == "You said hello"));
+    galatea.shutdown(SOON).await;
+}
+
+#[tokio::test]
 async fn a_message_with_a_known_id_is_answered_once() {
     let folder = tempfile::tempdir().unwrap();
     let model = Echo::free();

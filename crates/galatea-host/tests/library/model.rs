@@ -61,6 +61,13 @@ impl TextModel for Echo {
     }
 
     async fn generate(&self, request: &TextRequest, _: &OnText<'_>) -> Result<TextAnswer> {
+        let mut users = request.messages.iter().rev().filter(|m| m.role == ChatRole::User);
+        let asked = users.next().map(|message| message.text()).unwrap_or_default();
+        let asked = asked.lines().last().unwrap_or_default();
+        let asked = asked.rsplit(": ").next().unwrap_or(asked);
+        let text = format!("You said {asked}");
+        request.drafts.begin();
+        request.drafts.piece(&text);
         let busy = self.busy.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(busy, Ordering::SeqCst);
         if let Ok(permit) = self.gate.acquire().await {
@@ -68,11 +75,7 @@ impl TextModel for Echo {
             permit.forget();
         }
         self.busy.fetch_sub(1, Ordering::SeqCst);
-        let mut users = request.messages.iter().rev().filter(|m| m.role == ChatRole::User);
-        let asked = users.next().map(|message| message.text()).unwrap_or_default();
-        let asked = asked.lines().last().unwrap_or_default();
-        let asked = asked.rsplit(": ").next().unwrap_or(asked);
-        Ok(TextAnswer { text: format!("You said {asked}"), ..TextAnswer::default() })
+        Ok(TextAnswer { text, ..TextAnswer::default() })
     }
 }
 

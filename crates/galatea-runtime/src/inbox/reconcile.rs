@@ -33,7 +33,7 @@ impl Inbox {
     /// After an account came here: its messages that were stored before are answered before
     /// anything new.
     pub(crate) async fn clear_backlog(&self, route: &Route) {
-        if self.ownership.is_leased(&route.info.source) {
+        if self.ownership.shares_rooms(&route.info.source) {
             self.clear_shared_backlog(route).await;
         } else {
             self.clear_own_backlog(route).await;
@@ -212,9 +212,9 @@ impl Inbox {
     }
 
     async fn unfinished_in(&self, partitions: &[u16], limit: u32) -> Result<Vec<InboxItem>> {
-        let leased = self.ownership.leased();
+        let shared = self.ownership.with_shared_rooms();
         self.store
-            .unfinished_in_parts(self.agent, partitions, &leased, &self.besides(), limit)
+            .unfinished_in_parts(self.agent, partitions, &shared, &self.besides(), limit)
             .await
     }
 

@@ -280,7 +280,11 @@ fn ownership(options: &RuntimeOptions, connectors: &[Arc<dyn Connector>]) -> Own
         .cluster
         .as_ref()
         .map_or_else(|| Arc::new(NoHints::default()) as _, |cluster| Arc::clone(&cluster.hints));
-    Ownership::new(shared.collect(), hints)
+    let open = connectors
+        .iter()
+        .filter(|c| options.cluster.is_some() && c.delivers_by_commit())
+        .map(|c| c.info().source.clone());
+    Ownership::new(shared.collect(), open.collect(), hints)
 }
 
 fn twice(name: &str) -> Error {

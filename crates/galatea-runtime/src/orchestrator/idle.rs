@@ -100,7 +100,7 @@ impl Orchestrator {
         let Ok(waiting) = self.options.store.waiting_accounts().await else { return };
         for (agent, source, account) in waiting {
             let Some(agent) = self.agent_at_work(agent) else { continue };
-            if agent.ownership.is_leased(&source) {
+            if agent.ownership.shares_rooms(&source) {
                 agent.inbox.due.notify_one();
             } else if let Some(route) = agent.outbox.routes.any(&source, &account) {
                 route.backlog.turns_due.notify_one();

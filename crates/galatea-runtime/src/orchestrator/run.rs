@@ -71,7 +71,7 @@ impl Orchestrator {
                 } else if let Some(error) = connector.login_needed() {
                     supervise::down(agent, connector.as_ref(), &error);
                 }
-            } else if !self.leaves_out(agent, connector.info()) {
+            } else if !self.leaves_out(agent, connector.as_ref()) {
                 agent.connections.spawn(supervise::connector(
                     Arc::clone(agent),
                     Arc::clone(connector),

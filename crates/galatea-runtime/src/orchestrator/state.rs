@@ -1,6 +1,6 @@
 //! The orchestrator: its agents, each with how far its start or stop has come.
 
-use galatea_core::{AgentId, ConnectorInfo, Error, Plugin, Result, store::ProcessRole};
+use galatea_core::{AgentId, Connector, Error, Plugin, Result, store::ProcessRole};
 use parking_lot::{Mutex, MutexGuard};
 use std::{
     collections::BTreeMap,
@@ -129,8 +129,10 @@ impl Orchestrator {
     }
 
     /// This machine's own accounts, such as its terminal, need a process that connects and answers.
-    pub(super) fn leaves_out(&self, agent: &Agent, info: &ConnectorInfo) -> bool {
-        self.role() != ProcessRole::All && !agent.ownership.is_leased(&info.source)
+    pub(super) fn leaves_out(&self, agent: &Agent, connector: &dyn Connector) -> bool {
+        self.role() != ProcessRole::All
+            && !connector.delivers_by_commit()
+            && !agent.ownership.is_leased(&connector.info().source)
     }
 
     /// Waits for exclusive access: one caller at a time stops, restarts, changes or removes the agent.

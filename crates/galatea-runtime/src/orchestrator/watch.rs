@@ -1,8 +1,8 @@
 //! Reports how agents, accounts and limits are doing.
 
 use galatea_core::{
-    Address, AgentId, ConnectorInfo, EventBus, Health, MemberId, Outgoing, Result,
-    breaker::BreakerState, store::Partition,
+    Address, AgentId, ConnectorInfo, Error, ErrorKind, EventBus, Gateway, GatewayBackend, Health,
+    MemberId, Outgoing, Result, Retry, Source, breaker::BreakerState, store::Partition,
 };
 use std::sync::Arc;
 
@@ -145,6 +145,30 @@ impl Orchestrator {
         self.lock().iter().map(|(id, entry)| (*id, entry.name.clone())).collect()
     }
 
+    /// What the connector of an agent on this platform may call, once it has registered its send handler.
+    /// For messages that this process takes in itself: its own API, its own chats.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown agent, `Unavailable` while it does not run or its connector starts.
+    pub fn gateway(&self, agent: AgentId, source: &Source) -> Result<Gateway> {
+        let agents = self.lock();
+        let entry = agents.get(&agent).ok_or_else(|| unknown(agent))?;
+        let of = &entry.agent;
+        let connector = of.connectors.iter().find(|one| one.info().source == *source);
+        let info = connector.map(|connector| connector.info()).filter(|info| {
+            entry.state == Lifecycle::Running
+                && of.outbox.routes.any(&info.source, &info.account).is_some()
+        });
+        let Some(info) = info else {
+            return Err(Error::new(ErrorKind::Unavailable, "the agent takes in no messages now")
+                .with("agent", &entry.name)
+                .with_retry(Retry::Soon)
+                .with_fix("start it, or wait until it has started"));
+        };
+        let intake: Arc<dyn GatewayBackend> = Arc::clone(&of.intake) as _;
+        Ok(Gateway::new(info.clone(), of.identity.clone(), intake, Arc::clone(&of.clock)))
+    }
+
     /// How every connector is doing.
     pub fn statuses(&self) -> Vec<ConnectorStatus> {
         let agents = self.lock();
@@ -152,7 +176,7 @@ impl Orchestrator {
         for (id, entry) in agents.iter() {
             for connector in &entry.agent.connectors {
                 let info = connector.info();
-                if self.leaves_out(&entry.agent, info) {
+                if self.leaves_out(&entry.agent, connector.as_ref()) {
                     continue;
                 }
                 let health = entry.agent.intake.health(&info.source, &info.account);

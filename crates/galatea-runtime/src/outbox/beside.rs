@@ -66,7 +66,8 @@ pub async fn send_beside(
                 previous: None,
             };
             let expires = Some(now.plus(EXPIRES));
-            NewDelivery { delivery, memory: Some(memory.id), sending: false, expires }
+            let delivered = handler.delivers_by_commit();
+            NewDelivery { delivery, memory: Some(memory.id), sending: false, delivered, expires }
         })
         .collect();
     store.enqueue(rows, vec![memory]).await?;

@@ -1,8 +1,8 @@
 //! Claims rows before their commit, and sends them after it.
 
 use galatea_core::{
-    Address, Clock, Content, Delivery, DeliveryId, Encoded, Memory, MemoryId, MemoryKind, RoomId,
-    Timestamp, TurnId,
+    Address, Clock, Content, Delivery, DeliveryId, Encoded, Event, Memory, MemoryId, MemoryKind,
+    RoomId, Timestamp, TurnId,
     store::{MemoryQuery, NewDelivery},
 };
 use serde_json::json;
@@ -66,10 +66,12 @@ impl Outbox {
             created_at: stamp.at,
             previous: None,
         };
+        let delivered = self.delivers_by_commit(&delivery.address);
         NewDelivery {
             delivery,
             memory,
             sending: false,
+            delivered,
             expires: Some(stamp.at.plus(self.answer_ttl())),
         }
     }
@@ -83,7 +85,8 @@ impl Outbox {
     /// The first part for a Room with nothing before it goes out at once: committing it as
     /// `sending` saves a commit.
     pub(crate) fn commit_first_as_sending(&self, prepared: &mut Prepared) {
-        for row in prepared.rows.iter_mut().filter(|row| row.delivery.part == 0) {
+        let first = |row: &&mut NewDelivery| row.delivery.part == 0 && !row.delivered;
+        for row in prepared.rows.iter_mut().filter(first) {
             let address = &row.delivery.address;
             row.sending = self.lanes.is_idle(&address.room)
                 && self.sender(address).is_some_and(|(route, _)| route.backlog.sends.is_cleared());
@@ -94,6 +97,10 @@ impl Outbox {
     pub(crate) fn submit(&self, prepared: Prepared) {
         let Prepared { rows, in_flight, stamp } = prepared;
         for (row, in_flight) in rows.into_iter().zip(in_flight) {
+            if row.delivered {
+                self.publish_delivered(&row);
+                continue;
+            }
             let address = &row.delivery.address;
             let cleared = |(route, _): &(Arc<Route>, LeaseGuard)| route.backlog.sends.is_cleared();
             if let Some((_, lease)) = self.sender(address).filter(cleared) {
@@ -113,6 +120,23 @@ impl Outbox {
                 self.push(Job::committed(row, Some(in_flight), lease, stamp.ahead));
             }
         }
+    }
+
+    fn delivers_by_commit(&self, address: &Address) -> bool {
+        let route = self.routes.any(&address.source, &address.account);
+        route.is_some_and(|route| route.handler.delivers_by_commit())
+    }
+
+    /// Its commit was the delivery.
+    fn publish_delivered(&self, row: &NewDelivery) {
+        let Delivery { id, agent, address, attempt, .. } = &row.delivery;
+        tracing::debug!(delivery = %id, room = %address.room, "delivered by its commit");
+        self.events.publish(Event::DeliverySent {
+            agent: *agent,
+            room: address.room,
+            delivery: *id,
+            attempt: *attempt,
+        });
     }
 
     fn sender(&self, address: &Address) -> Option<(Arc<Route>, LeaseGuard)> {

@@ -38,6 +38,8 @@ pub(crate) enum Assignment {
 pub(crate) struct Ownership {
     /// Platforms that several processes share.
     leased: RwLock<BTreeSet<Source>>,
+    /// Platforms whose messages every process takes in, to be answered by whoever has the Room.
+    open: BTreeSet<Source>,
     accounts: DashMap<(Source, Account), LeaseGuard>,
     rooms: RwLock<Vec<Option<Arc<RoomPartition>>>>,
     /// Other processes share this agent's work.
@@ -46,16 +48,26 @@ pub(crate) struct Ownership {
 }
 
 impl Ownership {
-    /// Holds nothing of these platforms yet, and everything of all others.
-    pub(crate) fn new(leased: BTreeSet<Source>, hints: Arc<dyn Hints>) -> Self {
+    /// Holds nothing of these platforms yet, and everything of all others. Of `open` ones it has every
+    /// account, and shares the Rooms.
+    pub(crate) fn new(
+        leased: BTreeSet<Source>,
+        open: BTreeSet<Source>,
+        hints: Arc<dyn Hints>,
+    ) -> Self {
         let rooms = RwLock::new((0..ROOM_PARTITIONS).map(|_| None).collect());
         let (accounts, shared) = (DashMap::new(), watch::Sender::new(false));
-        Self { leased: RwLock::new(leased), accounts, rooms, shared, hints }
+        Self { leased: RwLock::new(leased), open, accounts, rooms, shared, hints }
     }
 
     /// True if processes take turns with this platform.
     pub(crate) fn is_leased(&self, source: &Source) -> bool {
         self.leased.read().contains(source)
+    }
+
+    /// True if the Rooms of this platform are shared out among processes.
+    pub(crate) fn shares_rooms(&self, source: &Source) -> bool {
+        self.open.contains(source) || self.is_leased(source)
     }
 
     /// Processes take turns with this platform too: one of them has an account there.
@@ -65,9 +77,9 @@ impl Ownership {
         }
     }
 
-    /// The platforms that processes take turns with.
-    pub(crate) fn leased(&self) -> Vec<Source> {
-        self.leased.read().iter().cloned().collect()
+    /// The platforms whose Rooms are shared out among processes.
+    pub(crate) fn with_shared_rooms(&self) -> Vec<Source> {
+        self.leased.read().union(&self.open).cloned().collect()
     }
 
     /// True if other processes share this agent's work.
@@ -110,7 +122,7 @@ impl Ownership {
 
     /// Lease under which a message of this Room is worked on.
     pub(crate) fn assignment(&self, source: &Source, room: RoomId) -> Assignment {
-        if !self.is_leased(source) {
+        if !self.shares_rooms(source) {
             return Assignment::Exclusive;
         }
         let rooms = self.rooms.read();

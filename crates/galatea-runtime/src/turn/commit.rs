@@ -15,7 +15,7 @@ use galatea_core::{
 
 use self::{
     outcome::Outcome,
-    record::{ReadyRecord, RecordBuilder, finished_rows},
+    record::{ReadyRecord, RecordBuilder, finished_rows, told},
     unanswered::Unanswered,
 };
 use super::{context::TurnContext, engine::Engine, message::Waiting};
@@ -127,6 +127,8 @@ pub(super) async fn finish_unanswered(
         .map(|(waiting, verdict)| (waiting.entry.memory.id, verdict.decision))
         .collect();
     let fence = finished.first().and_then(|(waiting, _)| waiting.lease.fence());
+    let at = engine.clock.now();
+    let told = told(engine, turn, at, &finished);
     let finished = finished_rows(finished);
     engine
         .store
@@ -139,7 +141,8 @@ pub(super) async fn finish_unanswered(
             finished,
             effects: Vec::new(),
             usage,
-            at: engine.clock.now(),
+            told,
+            at,
             fence,
         })
         .await?;

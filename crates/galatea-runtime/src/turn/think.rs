@@ -5,6 +5,7 @@ pub(crate) mod again;
 pub(crate) mod compose;
 pub(crate) mod confirm;
 pub(crate) mod decide;
+mod draft;
 pub(crate) mod files;
 pub(crate) mod report;
 pub(crate) mod rounds;
@@ -131,7 +132,10 @@ async fn answer(
     }
 
     let length = answer_tokens(engine, context);
-    let bounds = Bounds { until, length };
+    let drafts = engine.events.wants_drafts()
+        && !engine.thinking.is_scripted()
+        && registry.middleware.iter().all(|one| one.allows_drafts());
+    let bounds = Bounds { until, length, drafts };
     let none = Steps::default();
     let mut decided =
         decide::decide(&turn, windows, &none, Providers::MayBeAsked, bounds, verdict).await?;

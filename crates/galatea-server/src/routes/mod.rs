@@ -5,6 +5,7 @@ mod console;
 mod events;
 mod health;
 mod house;
+mod messages;
 mod pages;
 mod places;
 mod queues;
@@ -30,14 +31,19 @@ use utoipa_axum::router::OpenApiRouter;
 
 use crate::{
     app::App,
-    auth,
+    auth, embed,
     error::Problem,
     guard::guard,
     idempotency::{once, tagged},
+    v1,
 };
+
+pub(crate) use messages::person_of;
 
 /// Longest body in bytes. Uploads have routes of their own.
 const BODY: usize = 1 << 20;
+/// Longest body of any route.
+pub(crate) const LONGEST: usize = messages::BODY;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -54,6 +60,7 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .merge(house::routes())
         .merge(agents::routes())
         .merge(places::routes())
+        .merge(messages::routes())
         .merge(queues::routes())
         .merge(system::routes())
         .merge(events::routes())
@@ -94,6 +101,7 @@ pub fn router(app: Arc<App>) -> Router {
     };
     api.layer(from_fn(tagged))
         .layer(from_fn_with_state(Arc::clone(&app), once))
+        .merge(v1::routes())
         .layer(from_fn_with_state(Arc::clone(&app), auth::identify))
         .merge(pages::routes(document))
         .merge(console::routes())
@@ -101,6 +109,7 @@ pub fn router(app: Arc<App>) -> Router {
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)
         .layer(DefaultBodyLimit::max(BODY))
-        .layer(from_fn(guard))
+        .merge(embed::routes())
+        .layer(from_fn_with_state(Arc::clone(&app), guard))
         .with_state(app)
 }

@@ -1,11 +1,13 @@
 //! What the API answers. Times are Unix milliseconds. Every list is a type of its own, so that clients get
 //! named items.
 
+mod chat;
 mod house;
 mod places;
 mod queues;
 mod system;
 
+pub(crate) use chat::{Accepted, AnswerPart, Answered, ChatRoom, ChatRoomList, OutcomeView};
 pub(crate) use house::{
     NewLink, NewToken, Session, SessionList, SignedIn, Token, TokenList, UserList, UserView,
 };

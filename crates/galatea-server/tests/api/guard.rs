@@ -37,11 +37,14 @@ const NEEDS: &[(OperatorRole, &[&str])] = &[
             "listConnectors",
             "listUsage",
             "followEvents",
+            "getMessage",
+            "listChats",
         ],
     ),
     (
         Operator,
         &[
+            "sendMessage",
             "startAgent",
             "stopAgent",
             "restartAgent",

@@ -1,9 +1,13 @@
 //! Tests of the API over an in-memory database, without a network.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
 
+mod agents;
+mod chat;
+mod embed;
 mod guard;
 mod house;
 mod lists;
 mod live;
 mod page;
 mod support;
+mod v1;

@@ -80,7 +80,7 @@ impl Ask {
     }
 }
 
-fn probe() -> Probe {
+pub(crate) fn probe() -> Probe {
     Arc::new(|| {
         Box::pin(async {
             let message = "no model answers correct-horse-battery".to_owned();

@@ -117,7 +117,8 @@ impl TextModel for ScriptedModel {
                 None => return Err(Error::unexpected("the script has no more answers")),
             },
         };
-        if request.stream && !answer.text.is_empty() {
+        request.drafts.begin();
+        if !answer.text.is_empty() {
             let middle = answer
                 .text
                 .char_indices()
@@ -125,7 +126,10 @@ impl TextModel for ScriptedModel {
                 .map_or(0, |(at, _)| at);
             for piece in [&answer.text[..middle], &answer.text[middle..]] {
                 if !piece.is_empty() {
-                    on_text(piece);
+                    request.drafts.piece(piece);
+                    if request.stream {
+                        on_text(piece);
+                    }
                 }
             }
         }

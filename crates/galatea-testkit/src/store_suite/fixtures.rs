@@ -200,7 +200,8 @@ impl Scene {
             created_at: Timestamp(900),
             previous: None,
         };
-        NewDelivery { delivery, memory: None, sending: false, expires: Some(Timestamp(5_000)) }
+        let expires = Some(Timestamp(5_000));
+        NewDelivery { delivery, memory: None, sending: false, delivered: false, expires }
     }
 
     /// A turn that answers `messages` with one memory and one delivery.
@@ -217,6 +218,7 @@ impl Scene {
             finished: messages.iter().map(|m| finished(m.memory.id, InboxState::Done)).collect(),
             effects: Vec::new(),
             usage: Vec::new(),
+            told: Vec::new(),
             at: Timestamp(1_000),
             fence: None,
         }

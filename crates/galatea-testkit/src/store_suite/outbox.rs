@@ -2,7 +2,10 @@
 
 use galatea_core::{
     Account, DeliveryId, MemoryKind, ParticipantState, RemoteId, RoomId, Store, Timestamp, TurnId,
-    store::{MemoryQuery, NewDelivery, OpenAccount, OutboxState, RoomChange, Settlement},
+    store::{
+        LiveEvent, MESSAGE_DECIDED, MESSAGE_SENT, MemoryQuery, NewDelivery, OpenAccount,
+        OutboxState, RoomChange, Settlement, TurnRecord,
+    },
 };
 use serde_json::json;
 use std::sync::Arc;
@@ -67,6 +70,43 @@ pub async fn overdue_parts_of_other_accounts_are_found(store: Arc<dyn Store>) {
     assert_eq!(ids, [old.delivery.id]);
     assert_eq!(found(Scene::new().agent).await, []);
     assert_eq!(store.overdue(scene.agent, &[], Timestamp(20)).await.unwrap().len(), 2);
+}
+
+/// A part that its commit delivers is sent under its key, with an event in the same commit, before the event of the
+/// decision; a commit that is refused leaves neither.
+pub async fn the_commit_delivers_a_part_and_tells_of_it(store: Arc<dyn Store>) {
+    let scene = Scene::new();
+    let message = scene.message("asked", 1);
+    store.ingest(Scene::batch(std::slice::from_ref(&message))).await.unwrap();
+    let turn = scene.turn(&[&message]);
+    let decided = LiveEvent {
+        seq: 0,
+        at: Timestamp(5),
+        agent: Some(scene.agent),
+        kind: MESSAGE_DECIDED.to_owned(),
+        data: json!({ "memory": message.memory.id }),
+    };
+    let deliveries: Vec<NewDelivery> =
+        turn.deliveries.iter().map(|row| NewDelivery { delivered: true, ..row.clone() }).collect();
+    let turn = TurnRecord { deliveries, told: vec![decided], ..turn };
+    store.finish_turn(turn.clone()).await.unwrap();
+    let again = TurnRecord { turn: TurnId::fresh(), ..turn.clone() };
+    assert!(store.finish_turn(again).await.is_err(), "the message is finished already");
+
+    let row = store.delivery(turn.deliveries[0].delivery.id).await.unwrap().unwrap();
+    assert_eq!((row.state, row.remote), (OutboxState::Sent, Some(RemoteId::new("key0"))));
+    assert_eq!(unsettled_ids(&store, scene, 10).await, []);
+    let events = store.live_after(0, 10).await.unwrap();
+    let kinds: Vec<&str> = events.iter().map(|event| event.kind.as_str()).collect();
+    assert_eq!(kinds, [MESSAGE_SENT, MESSAGE_DECIDED]);
+    assert_eq!(events[0].data["delivery"], json!(row.delivery.id));
+    assert_eq!(events[0].data["memory"], json!(row.memory));
+
+    let beside = NewDelivery { delivered: true, ..scene.delivery(TurnId::fresh(), 0) };
+    store.enqueue(vec![beside.clone()], Vec::new()).await.unwrap();
+    let last = store.live_after(events[1].seq, 10).await.unwrap();
+    assert_eq!(last.len(), 1);
+    assert_eq!(last[0].data["turn"], json!(beside.delivery.turn));
 }
 
 /// Accounts with open parts, of all agents, each once and with the first end.

@@ -26,13 +26,14 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Begins to serve. `redactor` masks secrets in what the health routes answer.
+    /// Begins to serve. `redactor` masks secrets in what the health routes answer; `pages` of other servers may
+    /// show the chat script.
     pub(crate) fn start(
         listener: TcpListener,
         booted: &Booted,
         probe: Probe,
         redactor: Redactor,
-        role: ProcessRole,
+        (role, pages): (ProcessRole, Vec<String>),
     ) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let orchestrator = Arc::clone(&booted.orchestrator);
@@ -42,6 +43,7 @@ impl Server {
         let live = Live::start(&booted.store, &clock, booted.orchestrator.events(), keeps);
         let version = Version { version: env!("CARGO_PKG_VERSION"), commit: version::commit() };
         let app = App::new(ops.clone(), live, probe, redactor, version);
+        app.allow_pages(pages);
         let (stop, stopped) = oneshot::channel();
         let stopped = async {
             let _ = stopped.await;

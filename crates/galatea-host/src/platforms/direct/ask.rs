@@ -5,10 +5,12 @@
 use galatea_core::{
     Addressed, Batch, ChannelType, Connection, Content, Decision, EntityRef, Error, ErrorKind,
     Event, EventBus, Gateway, Incoming, IncomingEvent, IncomingMessage, MemoryId, RemoteId, Result,
-    Role, RoomRef, Store, TurnId, WorldRef, event::EventReceiver, store::InboxState,
+    Role, RoomRef, Store, TurnId, WorldRef,
+    event::{Draft, EventReceiver},
+    store::InboxState,
 };
 use std::{collections::HashMap, sync::Arc, time::Duration};
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use super::{
     message::{Answer, Message, Piece, SOURCE, person_id, room_id},
@@ -25,6 +27,8 @@ pub(crate) struct Asked {
     pub(crate) events: EventBus,
     /// How long an answer may take.
     pub(crate) patience: Duration,
+    /// The caller reads the answer while it is written.
+    pub(crate) drafts: bool,
 }
 
 /// A message as it is stored, and where.
@@ -70,10 +74,11 @@ impl Direct {
         let gateway = self.open().await?;
         // Before the question: no event of its turn is missed.
         let events = asked.events.subscribe();
+        let drafts = asked.drafts.then(|| asked.events.drafts());
         let Question { incoming, memory, room } = question(&gateway, message);
         gateway.receive(Batch { events: vec![incoming], ..Batch::default() }).await?;
         let room_id = galatea_core::RoomId(gateway.agent().swizzle(room.as_str()));
-        let turn = followed(events, &*asked.store, memory, room_id, tell).await?;
+        let turn = followed((events, drafts), &*asked.store, memory, room_id, tell).await?;
         let parts: Vec<String> = asked
             .store
             .deliveries_of(turn)
@@ -135,7 +140,7 @@ fn question(gateway: &Gateway, message: &Message) -> Question {
 
 /// Follows the turn of a message until it is committed; returns the turn.
 async fn followed(
-    mut events: EventReceiver,
+    (mut events, mut drafts): (EventReceiver, Option<Receiver<Draft>>),
     store: &dyn Store,
     asked: MemoryId,
     room: galatea_core::RoomId,
@@ -149,7 +154,17 @@ async fn followed(
         return Ok(turn);
     }
     loop {
-        let event = match tokio::time::timeout(LOOK, events.recv()).await {
+        let event = tokio::select! {
+            biased;
+            event = tokio::time::timeout(LOOK, events.recv()) => event,
+            draft = next(&mut drafts) => {
+                if let Ok(draft) = draft && draft.room == room {
+                    tell(Piece::Draft(draft.text.to_string()));
+                }
+                continue;
+            }
+        };
+        let event = match event {
             Ok(Ok(event)) => event,
             Ok(Err(RecvError::Closed)) => {
                 return Err(Error::unexpected("the agents have stopped"));
@@ -183,6 +198,14 @@ async fn followed(
             }
             _ => {}
         }
+    }
+}
+
+/// The next draft. A reader that missed some goes on.
+async fn next(drafts: &mut Option<Receiver<Draft>>) -> std::result::Result<Draft, RecvError> {
+    match drafts {
+        Some(drafts) => drafts.recv().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -132,6 +132,9 @@ pub enum Piece {
         /// Whether it did what it was called for.
         success: bool,
     },
+    /// The words of the answer so far, while the model writes them. A later draft replaces it, and the messages
+    /// of the answer replace all drafts.
+    Draft(String),
     /// A message of the answer.
     Text(String),
     /// Nothing follows. The answer is stored.

@@ -47,7 +47,9 @@ type Meetings = Arc<Mutex<HashMap<RemoteId, Weak<dyn Hall>>>>;
 /// each other, up to `BOT_HOP_LIMIT`.
 pub(crate) fn defaults() -> Layer {
     let setting = Setting { value: "true".into(), origin: Origin::Default };
-    Layer::from([("DIRECT_ALLOW_BOTS".to_owned(), setting)])
+    Layer::from(
+        ["DIRECT_ALLOW_BOTS", "WEB_ALLOW_BOTS"].map(|name| (name.to_owned(), setting.clone())),
+    )
 }
 
 impl Direct {

@@ -3,9 +3,12 @@
 
 use galatea_core::{
     ActionResult, Address, Content, Decision, Error, ErrorKind, Memory, MemoryId, Result,
-    StepOutcome, Verdict,
+    StepOutcome, Timestamp, TurnId, Verdict,
     rights::TAINTED,
-    store::{Amount, FinishedMessage, InboxState, RequestedChange, TurnRecord},
+    store::{
+        Amount, FinishedMessage, InboxState, LiveEvent, MESSAGE_DECIDED, RequestedChange,
+        TurnRecord,
+    },
 };
 use serde_json::json;
 
@@ -66,6 +69,7 @@ impl<'a> RecordBuilder<'a> {
             finished: Vec::new(),
             effects,
             usage: Vec::new(),
+            told: Vec::new(),
             at: stamp.at,
             fence: context.message.lease.fence(),
         };
@@ -192,6 +196,7 @@ impl<'a> RecordBuilder<'a> {
         context.meter.count(Amount { answers: answers(&finished), ..Amount::default() });
         record.usage = context.meter.take();
         record.usage.extend(engine.budget.left());
+        record.told = told(engine, record.turn, record.at, &finished);
         record.finished = finished_rows(finished);
         let memory = |result| result_memory(engine, context, address.room, result);
         record.memories.extend(results.into_iter().map(memory));
@@ -211,6 +216,33 @@ impl<'a> RecordBuilder<'a> {
             .filter_map(|(waiting, verdict)| Unanswered::of(self.engine, &waiting.entry, verdict))
             .collect()
     }
+}
+
+/// Events about what was decided, for the platforms whose people read the store.
+pub(crate) fn told(
+    engine: &Engine,
+    turn: TurnId,
+    at: Timestamp,
+    finished: &[(Waiting, Verdict)],
+) -> Vec<LiveEvent> {
+    let told = |(waiting, verdict): &(Waiting, Verdict)| {
+        let entry = &waiting.entry;
+        let route = engine.outbox.routes.any(&entry.source, &entry.account)?;
+        let (is_read, own) = (route.handler.delivers_by_commit(), entry.envelope.from_self);
+        (is_read && !own).then(|| LiveEvent {
+            seq: 0,
+            at,
+            agent: Some(entry.memory.agent_id),
+            kind: MESSAGE_DECIDED.to_owned(),
+            data: json!({
+                "room": entry.memory.room_id,
+                "memory": entry.memory.id,
+                "turn": turn,
+                "decision": verdict.decision,
+            }),
+        })
+    };
+    finished.iter().filter_map(told).collect()
 }
 
 /// Number of these messages that are answered.

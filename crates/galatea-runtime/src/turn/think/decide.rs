@@ -4,11 +4,11 @@
 use galatea_core::{
     Error, ErrorKind, ModelInfo, Result, StepOutcome, TextModel, Timestamp, Turn, Verdict,
     kill_point,
-    model::{Finish, TextAnswer, TextRequest, Tier, WITHHELD_CODE},
+    model::{Drafts, Finish, TextAnswer, TextRequest, Tier, WITHHELD_CODE},
 };
 use std::sync::Arc;
 
-use super::again;
+use super::{again, draft};
 use crate::{
     plan::{self, AnswerForm, Parsed, RespondDecision, Talk},
     turn::{
@@ -43,6 +43,8 @@ pub(crate) struct Bounds {
     pub(crate) until: Timestamp,
     /// Longest answer, in tokens; none leaves it to the models.
     pub(crate) length: Option<u32>,
+    /// People may see the answer while it is written.
+    pub(crate) drafts: bool,
 }
 
 /// A plan, and the answer that it was read from.
@@ -68,14 +70,19 @@ pub(crate) async fn decide(
     let talk = talk::of(turn);
     let mut last: Option<Parsed> = None;
     for ask in 0..ASKS {
-        let draft = || {
+        let asked = || {
             let mut draft = prompt.draft(turn, model.info(), steps);
             if ask > 0 {
                 again::in_words(&mut draft);
             }
             draft
         };
-        let answer = ask_within(turn, windows, model, draft, bounds, verdict).await?;
+        let drafts = if bounds.drafts {
+            draft::drafts(turn, prompt.form(model.info()))
+        } else {
+            Drafts::default()
+        };
+        let answer = ask_within(turn, windows, model, (asked, drafts), bounds, verdict).await?;
         if is_withheld(&answer) {
             return Err(withheld());
         }
@@ -198,8 +205,9 @@ pub(crate) async fn should_respond(
 ) -> Result<RespondDecision> {
     let (model, draft) =
         (turn.models.text(Tier::TextSmall), || prompt::should_respond(turn, turn.state));
-    let bounds = Bounds { until, length: None };
-    let answer = ask_within(turn, windows, model, draft, bounds, verdict).await?;
+    let bounds = Bounds { until, length: None, drafts: false };
+    let asked = (draft, Drafts::default());
+    let answer = ask_within(turn, windows, model, asked, bounds, verdict).await?;
     Ok(plan::parse_should_respond(&answer.text).unwrap_or(RespondDecision::Ignore))
 }
 
@@ -209,7 +217,7 @@ async fn ask_within(
     turn: &Turn<'_>,
     windows: &Windows,
     model: &Arc<dyn TextModel>,
-    draft: impl Fn() -> Draft,
+    (draft, drafts): (impl Fn() -> Draft, Drafts),
     bounds: Bounds,
     verdict: &mut Verdict,
 ) -> Result<TextAnswer> {
@@ -226,6 +234,7 @@ async fn ask_within(
         request.deadline = Some(bounds.until);
         request.length = bounds.length;
         request.partial = true;
+        request.drafts = drafts.clone();
         request.conversation = Some(conversation(turn));
         match use_model(turn, model, &request, verdict).await {
             Ok(answer) => {

@@ -98,6 +98,7 @@ fn meanwhile(stage: &Stage, words: &'static str, effects: Vec<RequestedChange>) 
         finished: Vec::new(),
         effects,
         usage: Vec::new(),
+        told: Vec::new(),
         at: stage.house.clock.now(),
         fence: None,
     };
