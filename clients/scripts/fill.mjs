@@ -79,7 +79,6 @@ export async function filled(binary, { folder = mkdtempSync(join(tmpdir(), 'gala
     OPENAI_API_KEY: model.state.key,
     OPENAI_SMALL_MODEL: 'gpt-4o-mini',
     OPENAI_LARGE_MODEL: 'gpt-4o-mini',
-    // One attempt is enough for a send that cannot succeed.
   };
   const program = await startProgram(binary, { more, folder, port, args: ['--character', 'ada.json'] });
   let asked = 0;

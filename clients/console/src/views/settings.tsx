@@ -38,7 +38,18 @@ export default function Settings() {
   const tab = filters.tab ?? 'all';
   return (
     <div className="page">
-      <PageHead title={t('Settings')} />
+      <PageHead
+        title={t('Settings')}
+        actions={
+          tab === 'models' ? (
+            <RoleGate needs="owner">
+              <Button kind="primary" onClick={() => setFilters({ connect: '1' })}>
+                {t('Connect a model')}
+              </Button>
+            </RoleGate>
+          ) : undefined
+        }
+      />
       <Tabs
         label={t('Settings')}
         active={tab}
@@ -53,15 +64,6 @@ export default function Settings() {
         ]}
       />
       {filters.connect && <Connect kind="model" onClose={() => setFilters({ connect: null })} />}
-      {tab === 'models' && (
-        <p className="buttons section">
-          <RoleGate needs="owner">
-            <Button kind="primary" onClick={() => setFilters({ connect: '1' })}>
-              {t('Connect a model')}
-            </Button>
-          </RoleGate>
-        </p>
-      )}
       {(tab === 'all' || tab === 'models') && <Values group={tab === 'models' ? 'Models' : undefined} />}
       <div className="scroll-page" hidden={tab === 'all' || tab === 'models'}>
         {tab === 'health' && <Health />}

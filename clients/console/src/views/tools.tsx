@@ -57,7 +57,7 @@ export function Tools({ agent }: { agent: string }) {
             <p>{tool.text}</p>
           </div>
           <RoleGate needs="owner">
-            <div className="buttons">
+            <div className="buttons wide">
               <Select
                 label={t('Who may use it')}
                 value={tool.from}

@@ -7,7 +7,7 @@ import { type Asked, byId, each, type Handlers, number, type S, text } from './a
 export function turn(row: S['TraceSummary']): Turn {
   return {
     ...row,
-    seq: row.at,
+    seq: (row as { seq?: number }).seq ?? row.at,
     verdict: row.verdict as Turn['verdict'],
     cost: row.cost ?? null,
     reason: row.reason ?? undefined,
