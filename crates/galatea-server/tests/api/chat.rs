@@ -159,18 +159,21 @@ async fn nobody_writes_into_anothers_private_room_or_in_anothers_name() {
     let cookie = house.server.sign_in(&link).await.cookie();
     let token = house.server.token(OperatorRole::Operator).await;
     let agent = house.agents[0];
-    let own = said(&house, &token, json!({"agent": agent, "text": "hello"})).await.json();
     let session = |body: Value| {
         let asked = ask("POST", "/api/v1/messages").header("cookie", &cookie);
         house.server.answer(asked.header("origin", "http://localhost:3000").body(body))
     };
-    let other = session(json!({"room": own["room"], "text": "hello"})).await;
-    assert_eq!(other.status, StatusCode::FORBIDDEN, "{}", other.text);
-    let forged = json!({"agent": agent, "text": "hello", "sender": {"id": "1", "name": "Bob"}});
-    assert_eq!(session(forged.clone()).await.status, StatusCode::FORBIDDEN);
-    let spoken = said(&house, &token, forged).await;
+    let as_bob =
+        |text: &str| json!({"agent": agent, "text": text, "sender": {"id": "1", "name": "Bob"}});
+    let forged = session(as_bob("hello")).await;
+    assert_eq!(forged.status, StatusCode::FORBIDDEN, "a browser speaks for its user alone");
+    let spoken = said(&house, &token, as_bob("hello")).await;
     assert_eq!(spoken.status, StatusCode::OK, "{}", spoken.text);
-    let again = said(&house, &token, json!({"room": own["room"], "text": "again"})).await;
+    let room = &spoken.json()["room"];
+    let other = session(json!({"room": room, "text": "hello"})).await;
+    assert_eq!(other.status, StatusCode::FORBIDDEN, "{}", other.text);
+    let again = json!({"room": room, "text": "again", "sender": {"id": "1"}});
+    let again = said(&house, &token, again).await;
     assert_eq!(texts(&again.json()), ["You said again. That is all."]);
     house.end().await;
 }
