@@ -353,6 +353,29 @@ const WALK: Record<Operation, Step> = {
   approveServer: async (w) => refused(/^GAL-/, w.galatea.api.POST('/api/v1/mcp/{name}/approve', { ...NO_SERVER, body: {} })),
   removeServer: async (w) => refused(/^GAL-/, w.galatea.api.DELETE('/api/v1/mcp/{name}', NO_SERVER)),
   getSignInWays: async (w) => assert.equal((await read(w.galatea.api.GET('/api/v1/session/ways'))).password, false),
+  signInWithPassword: async (w) => {
+    const body = { name: 'owner', password: 'not the password' };
+    await refused(/^GAL-/, createGalatea({ url: w.program.url }).api.POST('/api/v1/session/password', { body }));
+  },
+  setPassword: async (w) => refused(/^GAL-/, w.galatea.api.PUT('/api/v1/session/password', { body: { password: 'short' } })),
+  beginAccess: async (w) => {
+    const body = { name: 'owner', password: 'not the password' };
+    await refused(/^GAL-/, createGalatea({ url: w.program.url }).api.POST('/api/v1/access', { body }));
+  },
+  refreshAccess: async (w) =>
+    refused(/^GAL-/, w.galatea.api.POST('/api/v1/access/refresh', { body: { refresh: 'unknown' } })),
+  endAccess: async (w) =>
+    w.galatea.api
+      .POST('/api/v1/access/end', { body: { refresh: 'unknown' } })
+      .catch((error: Problem) => assert.match(error.code, /^GAL-/)),
+  beginOidc: async (w) => refused(/^GAL-/, w.galatea.api.GET('/api/v1/session/oidc')),
+  finishOidc: async (w) => refused(/^GAL-/, w.galatea.api.GET('/api/v1/session/oidc/callback')),
+  listWebhooks: async (w) => has((await read(w.galatea.api.GET('/api/v1/webhooks'))).items),
+  addWebhook: async (w) => {
+    const body = { url: 'http://127.0.0.1:9/hook', kinds: ['turn_finished'] };
+    await refused(/^GAL-/, w.galatea.api.POST('/api/v1/webhooks', { body }));
+  },
+  removeWebhook: async (w) => refused(/^GAL-/, w.galatea.api.DELETE('/api/v1/webhooks/{id}', id(NOBODY))),
   restartAgent: async (w) => read(w.galatea.api.POST('/api/v1/agents/{id}/restart', id(await agent(w)))),
   stopAgent: async (w) =>
     assert.equal((await read(w.galatea.api.POST('/api/v1/agents/{id}/stop', id(await agent(w))))).state, 'stopped'),

@@ -14,7 +14,7 @@ export type Session = {
   offline: boolean;
   serverTime: number;
 };
-export type SignIn = { password: boolean; oidc: string | null; dataFolder: string };
+export type SignIn = { password: boolean; oidc: string | null };
 
 export type Fix = { label: string; command?: string; href?: string; action?: string };
 export type Fault = { code: string; title: string; cause?: string; fix?: Fix };

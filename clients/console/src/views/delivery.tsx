@@ -25,7 +25,7 @@ import {
   Time,
   useOverlay,
 } from '../ui';
-import { nextPage } from './memory';
+import { nextPage } from './memory-rooms';
 
 type Counts = Record<string, number>;
 type Change = { ids: string[]; verb: 'retry' | 'drop' | 'sent' };

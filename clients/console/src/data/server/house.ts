@@ -99,13 +99,16 @@ async function changes(asked: Asked) {
 /** Ways to sign in besides a link. */
 async function ways({ signal }: Asked): Promise<SignIn> {
   const found = await read(api.GET('/api/v1/session/ways', { signal }));
-  return { password: found.password, oidc: found.oidc ?? null, dataFolder: '' };
+  return { password: found.password, oidc: found.oidc ?? null };
 }
 
 export const HOUSE: Handlers = {
   'GET session/ways': ways,
   'GET session': session,
   'POST session': ({ body }) => read(api.POST('/api/v1/session', { body: body as S['SignIn'] })),
+  'POST session/password': ({ body }) =>
+    read(api.POST('/api/v1/session/password', { body: body as S['NameAndPassword'] })),
+  'PUT session/password': ({ body }) => read(api.PUT('/api/v1/session/password', { body: body as S['SetPassword'] })),
   'DELETE session': () => read(api.DELETE('/api/v1/session')),
   'GET users': users,
   'POST users': invite,
