@@ -1,69 +1,195 @@
-// The steps of the walk against the real program, each with what has to be seen at its end.
+// The steps of the walk against the real program, each with what has to be seen at its end. The made-up
+// Telegram and the made-up model are on this machine; the person who walks does everything in the page.
 
-/** Every view with what stands there in a fresh installation. */
+/** Every view with what stands there after the walk. */
 const VIEWS = [
   ['/', 'following'],
   ['/traces', 'Traces'],
-  ['/chat', 'Ask Eliza something'],
+  ['/chat', 'New room'],
   ['/agents', 'Eliza'],
   ['/memory', 'Facts'],
-  ['/memory?tab=people', 'maria'],
-  ['/memory?tab=rooms', 'Terminal of maria'],
-  ['/knowledge', 'Knowledge'],
+  ['/memory?tab=people', 'Maria Lindqvist'],
+  ['/memory?tab=rooms', 'Museum friends'],
+  ['/knowledge', 'hours.md'],
   ['/delivery', 'Gave up'],
   ['/delivery?tab=sent', 'Sent'],
-  ['/connectors', 'Terminal'],
+  ['/connectors', 'Telegram'],
   ['/usage', 'Usage'],
-  ['/settings', 'Settings'],
+  ['/settings', 'LOG_LEVEL'],
+  ['/settings?tab=models', 'OPENAI_API_KEY'],
   ['/settings?tab=health', 'Health'],
-  ['/settings?tab=access', 'Settings'],
-  ['/settings?tab=plugins', 'Settings'],
-  ['/cluster', 'Cluster'],
-  ['/cluster?tab=logs', 'Cluster'],
+  ['/settings?tab=access', 'Pairing requests'],
+  ['/settings?tab=plugins', 'bootstrap'],
+  ['/cluster', 'SQLite'],
+  ['/cluster?tab=logs', 'telegram'],
   ['/users', 'owner'],
-  ['/users?tab=tokens', 'Tokens'],
+  ['/users?tab=tokens', 'New token'],
   ['/users?tab=sessions', 'this browser'],
   ['/users?tab=audit', 'session.begin'],
 ];
+const GROUP = { chat: -1001234567890, title: 'Museum friends', from: 7002, name: 'Jo Tanaka', user: 'jo' };
 
-export async function walk({ program, page, visit, picture, step, complain, expecting }) {
+export async function walk({ program, telegram, model, page, visit, picture, step, complain, expecting, restart }) {
   const tab = await page();
   const see = (text) => tab.getByText(text, { exact: false }).first().waitFor();
+  const gone = (text) => tab.getByText(text, { exact: false }).first().waitFor({ state: 'detached' });
   const press = (name) => tab.getByRole('button', { name, exact: true }).first().click();
+  const row = (text) => tab.locator('.row', { hasText: text });
   const expect = (value, what) => {
     if (!value) throw new Error(what);
   };
   let link = '';
 
-  await step('the link signs in, once', tab, async () => {
+  await step('the link signs in, and the checklist stands there', tab, async () => {
     link = await program.link();
     await visit(tab, link);
     await see('following');
     expect(new URL(tab.url()).hash === '', 'the code stays in the address');
-    await see('Connect a platform');
+    for (const text of ['Connect a platform', 'Connect a model', 'Say hello']) await see(text);
     await picture(tab, 'first-run');
   });
   await step('a used link says so', tab, async () => {
     const other = await page();
     await expecting(401, async () => {
       await visit(other, link);
-      await other.getByText('galatea', { exact: false }).first().waitFor();
+      await other.locator('.error-note').waitFor();
     });
     await other.context().close();
   });
-  await step('a message appears by itself', tab, async () => {
-    await visit(tab, '/');
-    await see('following');
-    await program.say('what is a tide?', 'maria');
-    await tab.locator('.row', { hasText: 'what is a tide?' }).waitFor();
-    expect((await tab.locator('.row', { hasText: 'what is a tide?' }).count()) === 1, 'the row is there twice');
+  await step('chat answers, at most five clicks from the link', tab, async () => {
+    await tab.getByRole('link', { name: /Say hello/ }).click();
+    await tab.getByRole('textbox').fill('hello');
+    await tab.keyboard.press('Enter');
+    await tab.locator('.bubble.agent[data-state=done]').first().waitFor();
+    expect((await tab.locator('.bubble.person').count()) === 1, 'the own message is there twice');
+    expect((await tab.locator('.bubble.agent').count()) === 1, 'the answer is there twice');
+    await picture(tab, 'chat');
   });
   await step('its trace says why it was answered', tab, async () => {
-    await tab.locator('.row', { hasText: 'what is a tide?' }).click();
+    await tab.locator('.bubble.agent .token').first().click();
     await tab.getByRole('link', { name: 'Open full trace' }).click();
-    await see('direct messages are open to everyone');
+    await tab.locator('.rules .decided').waitFor();
     await tab.locator('.wf-row').first().waitFor();
+    await picture(tab, 'trace-offline');
+  });
+  await step('a wrong key of a model is refused, the right one answers', tab, async () => {
+    await visit(tab, '/settings?tab=models&connect=1');
+    await press('OpenAI');
+    await tab.getByLabel('API key').fill('sk-wrong');
+    await expecting('(4|5)\\d\\d', async () => {
+      await press('Check and continue');
+      await tab.locator('dialog .error-note').waitFor();
+    });
+    await tab.getByLabel('API key').fill(model.state.key);
+    await expecting('(4|5)\\d\\d', async () => {
+      await press('Check and continue');
+      await see('answers with it');
+    });
+    await picture(tab, 'connect-model');
+    await press('Close');
+  });
+  await step('the key can be read nowhere again', tab, async () => {
+    await visit(tab, '/settings?tab=models');
+    await see('OPENAI_API_KEY');
+    expect(!(await tab.content()).includes(model.state.key), 'the key is in the page');
+    const text = await tab.evaluate(async () => (await fetch('/api/v1/settings')).text());
+    expect(!text.includes(model.state.key), 'the key is in the answer of the interface');
+  });
+  await step('a wrong token of Telegram is refused, the right one connects', tab, async () => {
+    await visit(tab, '/connectors?add=1');
+    await press('Telegram');
+    await tab.getByLabel('Bot token').fill('1:wrong');
+    await press('Check and continue');
+    await tab.locator('dialog .error-note').waitFor();
+    await picture(tab, 'connect-refused');
+    await tab.getByLabel('Bot token').fill(telegram.token);
+    await press('Check and continue');
+    await see('acme_helper_bot');
+    await picture(tab, 'connect-telegram');
+    await press('Close');
+  });
+  await step('the first message of the platform appears by itself, once', tab, async () => {
+    await visit(tab, '/');
+    await see('following');
+    telegram.say('When do you open on Sunday?');
+    await row('When do you open on Sunday?').waitFor();
+    await row('When do you open on Sunday?').locator('.chip', { hasText: '✓' }).waitFor();
+    expect((await row('When do you open on Sunday?').count()) === 1, 'the row is there twice');
+    await picture(tab, 'live');
+  });
+  await step('its trace has prompt, tokens and the send', tab, async () => {
+    await row('When do you open on Sunday?').click();
+    await tab.getByRole('link', { name: 'Open full trace' }).click();
+    await tab.locator('.wf-row', { hasText: 'model' }).first().click();
+    await tab.getByRole('tab', { name: 'Prompt' }).click();
+    await see('When do you open on Sunday?');
     await picture(tab, 'trace');
+  });
+  await step('a silence says its reason', tab, async () => {
+    await visit(tab, '/');
+    telegram.say('lol', GROUP);
+    await row('lol').waitFor();
+    await row('lol').click();
+    await tab.locator('.detail .rules .decided').waitFor();
+    await see('does not address the agent');
+    await picture(tab, 'ignored');
+  });
+  await step('a broken connector says so and is mended', tab, async () => {
+    await visit(tab, '/connectors');
+    telegram.refuse('getUpdates', 401, 'Unauthorized');
+    await tab.locator('.connector', { hasText: 'Telegram' }).locator('.error-note').waitFor({ timeout: 60_000 });
+    await picture(tab, 'connector-down');
+    telegram.refuse();
+    await tab.locator('.connector', { hasText: 'Telegram' }).getByRole('button', { name: 'Reconnect' }).click();
+    await tab.locator('.connector', { hasText: 'Telegram' }).locator('.error-note').waitFor({ state: 'detached' });
+  });
+  await step('a send that gave up is tried again', tab, async () => {
+    telegram.refuse('sendMessage', 403, 'Forbidden: bot was kicked from the supergroup chat');
+    telegram.say('@acme_helper_bot are photos allowed?', GROUP);
+    await visit(tab, '/delivery');
+    await tab.locator('.row').first().waitFor({ timeout: 60_000 });
+    await tab.locator('.row').first().click();
+    await picture(tab, 'gave-up');
+    telegram.refuse();
+    const before = telegram.sent.length;
+    await press('Retry send');
+    await see('1 send is tried again.');
+    for (let i = 0; i < 50 && telegram.sent.length === before; i += 1) await tab.waitForTimeout(200);
+    expect(telegram.sent.length === before + 1, 'the send did not arrive once');
+  });
+  await step('an invalid character is refused, a valid one tried and saved', tab, async () => {
+    await visit(tab, '/agents');
+    await tab.getByRole('link', { name: 'Edit character' }).first().click();
+    await press('JSON');
+    const field = tab.getByLabel('Character as JSON');
+    const text = await field.inputValue();
+    await field.fill('{\n  "name": }');
+    await see('line 2');
+    const body = JSON.parse(text);
+    await field.fill(JSON.stringify({ ...body, bio: 7 }, null, 2));
+    await tab.locator('.remarks .bad').first().waitFor();
+    await field.fill(JSON.stringify({ ...body, adjectives: ['warm', 'brief'] }, null, 2));
+    await tab.locator('.remarks .bad').first().waitFor({ state: 'detached' });
+    await tab.getByLabel('Ask the draft').fill('When do you open?');
+    await tab.keyboard.press('Enter');
+    await see('We open at nine');
+    await picture(tab, 'editor');
+    await tab.getByRole('button', { name: /^Save v/ }).click();
+    await press('Save character');
+    await see('The next turn uses it.');
+  });
+  await step('a document is added and asked', tab, async () => {
+    await visit(tab, '/knowledge');
+    const buffer = Buffer.from(
+      '# Hours\n\nThe museum opens at nine.\n\n# Tours\n\nThe guided tour begins at eleven.\n',
+    );
+    await tab.locator('input[type=file]').setInputFiles({ name: 'hours.md', mimeType: 'text/markdown', buffer });
+    await see('hours.md');
+    await tab.locator('.record', { hasText: 'hours.md' }).locator('.chip', { hasText: 'ready' }).waitFor();
+    await tab.getByRole('textbox', { name: 'Question' }).fill('When does the guided tour begin?');
+    await press('Find passages');
+    await see('begins at eleven');
+    await picture(tab, 'knowledge');
   });
   for (const [path, text] of VIEWS)
     await step(`view ${path}`, tab, async () => {
@@ -112,12 +238,15 @@ export async function walk({ program, page, visit, picture, step, complain, expe
     await see('The token is revoked.');
     expect((await asks()).status === 401, 'a revoked token signs in');
   });
-  await step('a message is forgotten', tab, async () => {
-    await visit(tab, '/memory');
-    await tab.locator('.row').first().click();
-    await press('Forget');
-    const sure = tab.getByRole('dialog').getByRole('button', { name: /Forget/ });
-    if (await sure.count()) await sure.click();
-    await tab.waitForTimeout(300);
+  await step('a restart loses and doubles no row', tab, async () => {
+    await visit(tab, '/');
+    await see('following');
+    await restart();
+    telegram.say('Is the lift open?');
+    await row('Is the lift open?').waitFor({ timeout: 60_000 });
+    await see('following');
+    for (const text of ['When do you open on Sunday?', 'Is the lift open?', 'lol'])
+      expect((await row(text).count()) === 1, `“${text}” is not there once`);
+    await gone('Cannot reach Galatea');
   });
 }

@@ -21,7 +21,7 @@ it('leaves empty parameters away', async () => {
     return new Response(JSON.stringify({ items: [] }));
   });
   await call('GET', 'turns', undefined, { params: { verdict: 'failed', room: undefined, q: '', before: null } });
-  expect(asked).toEqual(['/api/v1/turns?state=dead']);
+  expect(asked).toEqual(['/api/v1/traces?verdict=failed']);
 });
 
 it('reads problem details with code, cause and fix', async () => {

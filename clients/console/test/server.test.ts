@@ -1,11 +1,12 @@
 // Answers of the server, as recorded, in the words of the views.
 import { afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { call, type Problem } from '../src/data';
-import { attentionOf, connector } from '../src/data/server/agents';
+import { connector } from '../src/data/server/agents';
+import { serverOf } from '../src/data/server/extensions';
 import { forgetNames } from '../src/data/server/names';
-import { turn } from '../src/data/server/turns';
 import { usageOf } from '../src/data/server/usage';
 import { activate } from '../src/i18n';
+import { pathAt } from '../src/lib/json';
 
 const AGENT = 'b850bc30-45f8-0041-a00a-83df46d8555d';
 const ROOM = '00000000-0000-4000-8000-00000000000a';
@@ -79,40 +80,41 @@ function serve(extra: Record<string, unknown> = {}) {
   return asked;
 }
 
-it('names rooms, people and agents of turns, each asked for once', async () => {
-  const asked = serve({ '/api/v1/turns': { items: [TURN, { ...TURN, id: '2' }], next: null } });
-  const page = await call<{
-    items: { roomName: string; personName: string; verdict: string; reason: string; took: number }[];
-  }>('GET', 'turns');
-  expect(page.items[0]).toMatchObject({
-    roomName: '#general',
-    personName: 'maria',
+it('reads turns and their steps in the shape of the server', async () => {
+  const row = {
+    id: 't1',
+    at: 1000,
+    agent: AGENT,
     agentName: 'Eliza',
+    platform: 'telegram',
+    room: ROOM,
+    roomName: '#general',
+    person: MARIA,
+    personName: 'maria',
+    text: 'lol',
     verdict: 'ignored',
     reason: 'not addressed',
-    took: 100,
-    platform: 'telegram',
+    cost: null,
+    tokens: 0,
+  };
+  const asked = serve({
+    '/api/v1/traces': { items: [row], next: null },
+    '/api/v1/turns/t1/trace': { ...row, steps: [] },
   });
-  expect(asked.filter((url) => url.includes('/rooms/'))).toHaveLength(1);
-});
-
-it('makes steps of a turn from its sends', async () => {
-  serve();
-  const detail = await call<{ steps: { kind: string; state: string; note?: string }[]; stepsTotal: number }>(
-    'GET',
-    `turns/${TURN.id}`,
-  );
-  expect(detail.steps.map((s) => s.kind)).toEqual(['receive', 'model', 'send']);
-  expect(detail.steps[2]).toMatchObject({ state: 'bad', note: 'kicked' });
+  const page = await call<{ items: unknown[] }>('GET', 'turns', undefined, {
+    params: { verdict: 'ignored', platform: 'x' },
+  });
+  expect(page.items[0]).toMatchObject({ roomName: '#general', verdict: 'ignored', reason: 'not addressed', seq: 1000 });
+  expect(await call('GET', 'turns/t1')).toMatchObject({ steps: [], personName: 'maria' });
+  expect(asked[0]).toBe('/api/v1/traces?source=x&verdict=ignored');
 });
 
 it('asks for states by the names of the server', async () => {
   const empty = { items: [], next: null };
-  const asked = serve({ '/api/v1/turns': empty, '/api/v1/outbox': empty, '/api/v1/people': empty });
-  await call('GET', 'turns', undefined, { params: { verdict: 'failed' } });
+  const asked = serve({ '/api/v1/outbox': empty, '/api/v1/people': empty });
   await call('GET', 'outbox', undefined, { params: { state: 'gave-up' } });
   await call('GET', 'people', undefined, { params: { q: 'ma' } });
-  expect(asked).toEqual(['/api/v1/turns?state=dead', '/api/v1/outbox?state=dead', '/api/v1/people?name=ma']);
+  expect(asked).toEqual(['/api/v1/outbox?state=dead', '/api/v1/people?name=ma']);
 });
 
 it('counts sends by the tabs of the view', async () => {
@@ -120,12 +122,51 @@ it('counts sends by the tabs of the view', async () => {
   expect(await call('GET', 'counts')).toEqual({ 'gave-up': 2, expired: 1, unsure: 1, waiting: 2, sending: 1 });
 });
 
-it('makes the attention strip where the server has none', async () => {
-  serve();
-  const list = await call<{ items: { kind: string; text: string }[] }>('GET', 'attention');
-  expect(list.items.map((item) => item.kind)).toEqual(['dead', 'connector']);
-  expect(list.items[1]?.text).toContain('Message Content intent is off');
-  expect(attentionOf(0, [], 0)).toEqual([]);
+it('makes the attention strip of what needs a person, the worst first', async () => {
+  const list = (...items: unknown[]) => ({ items, next: null });
+  serve({
+    '/api/v1/budgets': list({ agent: 'Eliza', whose: 'everyone', setting: 'BUDGET', percent: 100 }),
+    '/api/v1/approvals': list({ id: 'a', agent: AGENT, room: ROOM, person: MARIA, until: 1, actions: [] }),
+    '/api/v1/pairing': list({ id: 'p', source: 'telegram', name: 'Inés', code: 'K7', until: 1 }),
+    '/api/v1/session': { name: 'Jo', role: 'owner' },
+  });
+  await call('GET', 'session');
+  const shown = await call<{ items: { kind: string; text: string }[] }>('GET', 'attention');
+  expect(shown.items.map((item) => item.kind)).toEqual(['budget', 'dead', 'connector', 'approval', 'pairing']);
+  expect(shown.items[2]?.text).toContain('Message Content intent is off');
+});
+
+it('asks nothing for viewers that only operators may read', async () => {
+  const asked = serve({
+    '/api/v1/budgets': { items: [] },
+    '/api/v1/session': { name: 'Vera', role: 'viewer' },
+  });
+  await call('GET', 'session');
+  await call('GET', 'attention');
+  expect(asked.filter((url) => /approvals|pairing/.test(url))).toEqual([]);
+});
+
+it('finds the path of a line of JSON', () => {
+  const text = JSON.stringify(
+    { name: 'x', style: { all: ['a', 'b', { c: 1 }], chat: [] }, bio: ['d', ['e', 'f']] },
+    null,
+    2,
+  );
+  const lines = text.split('\n');
+  const at = (words: string) => pathAt(text, lines.findIndex((line) => line.includes(words)) + 1);
+  expect(at('"name"')).toBe('name');
+  expect(at('"b"')).toBe('style.all[1]');
+  expect(at('"c"')).toBe('style.all[2].c');
+  expect(at('"chat"')).toBe('style.chat');
+  expect(at('"f"')).toBe('bio[1][1]');
+});
+
+it('makes an MCP server of an address or of a command', () => {
+  expect(serverOf('shop', 'https://shop.example/mcp')).toMatchObject({ url: 'https://shop.example/mcp' });
+  expect(serverOf('files', 'npx -y "my server" --dir /srv')).toMatchObject({
+    command: 'npx',
+    args: ['-y', 'my server', '--dir', '/srv'],
+  });
 });
 
 it('shows a connector by its health', () => {
@@ -146,14 +187,9 @@ it('reads the name of the signed-in user', async () => {
   expect(await call('GET', 'session')).toMatchObject({ user: 'Jo', role: 'owner' });
 });
 
-it('leaves rows of the shape of the views alone', async () => {
-  const row = { id: 'x', verdict: 'replied', text: 'a', personName: 'maria' };
-  expect(await turn(row as never)).toBe(row);
-});
-
 it('says the detail where the title repeats the status', async () => {
   serve();
-  const error = await call('GET', 'knowledge').catch((e: Problem) => e);
+  const error = await call('GET', 'nothing').catch((e: Problem) => e);
   expect(error).toMatchObject({ status: 404, code: 'GAL-API-ROUTE', message: 'There is no such address' });
 });
 

@@ -62,7 +62,7 @@ export function refresh(client: QueryClient, reads: string[]): Promise<void> {
 /** Which paths an event of this kind changes. */
 const CHANGES: Record<string, string[]> = {
   turn: ['turns', 'attention', 'checklist', 'usage', 'approvals'],
-  message: ['turns', 'outbox', 'counts', 'rooms', 'attention', 'checklist'],
+  message: ['turns', 'outbox', 'counts', 'rooms', 'chat/rooms', 'attention', 'checklist'],
   messages: ['turns', 'connectors'],
   reaction: ['rooms'],
   entity: ['people'],

@@ -4,5 +4,5 @@ export { galatea, Problem } from './client';
 export { faultOf, neededRole } from './fault';
 export * from './hooks';
 export { startLive } from './live';
-export { call } from './server';
+export { call, offers } from './server';
 export type * from './types';

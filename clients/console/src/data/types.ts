@@ -14,7 +14,7 @@ export type Session = {
   offline: boolean;
   serverTime: number;
 };
-export type SignIn = { password: boolean; oidc: string | null; dataFolder: string };
+export type SignIn = { password: boolean; oidc: string | null };
 
 export type Fix = { label: string; command?: string; href?: string; action?: string };
 export type Fault = { code: string; title: string; cause?: string; fix?: Fix };
@@ -126,26 +126,34 @@ export type CharacterVersion = { version: number; at: number; by: string; summar
 export type Remark = { path: string; line?: number; level: 'error' | 'warn'; text: string };
 export type Tool = {
   name: string;
+  agent: string;
   origin: string;
   kind: 'plugin' | 'mcp' | 'built-in';
   text: string;
-  from: 'everyone' | 'members' | 'admins' | 'owners';
-  ask: boolean;
-  enabled: boolean;
-  state: string;
+  /** The rule of the owner; empty: what the author of the tool declared counts. */
+  from: '' | 'member' | 'admin' | 'owner' | 'agent-owner' | 'nobody';
+  scope: string;
+  ask: string;
+  grant?: string;
 };
 export type McpServer = {
   id: string;
   name: string;
   transport: string;
-  state: 'connected' | 'failed' | 'off';
+  state: 'connected' | 'connecting' | 'failed' | 'off';
   tools: number;
+  /** Tools that wait for approval. */
+  waiting?: number;
   fault?: string;
 };
 export type Plugin = {
   id: string;
   name: string;
   version: string;
+  agent?: string;
+  text?: string;
+  /** It is part of every agent and cannot be turned off. */
+  fixed?: boolean;
   state: 'loaded' | 'off' | 'failed';
   provides: string;
   fault?: string;
@@ -212,8 +220,9 @@ export type Document = {
   done: number;
   total: number;
   fault?: string;
-  usedThisWeek: number;
+  usedThisWeek: number | null;
   at: number;
+  removable?: boolean;
 };
 export type Passage = { document: string; name: string; place: string; score: number; text: string };
 
@@ -257,6 +266,8 @@ export type Connector = {
   invite?: string;
   paid?: string;
 };
+/** What a check of a connector found. */
+export type CheckResult = { checks: { ok: boolean; text: string }[]; problems: Fault[] };
 export type LoginStep =
   | {
       type: 'user_input';
@@ -267,7 +278,7 @@ export type LoginStep =
       fault?: Fault;
     }
   | { type: 'display_and_wait'; id: string; title: string; help?: string; qr?: string; code?: string }
-  | { type: 'complete'; id: string; title: string; account: string; hello?: string };
+  | { type: 'complete'; id: string; title: string; account: string; hello?: string; said?: string };
 
 export type UsageRow = {
   id: string;
@@ -292,19 +303,12 @@ export type Usage = {
   agents: UsageRow[];
   unpriced: number;
 };
-export type Budget = {
-  id: string;
-  scope: string;
-  limit: number;
-  period: 'day' | 'month';
-  used: number;
-  at80: string;
-  at100: string;
-};
+export type Budget = { id: string; scope: string; setting: string; percent: number };
 
 export type Setting = {
   key: string;
   value: string | null;
+  isSet: boolean;
   origin: 'env' | 'file' | 'toml' | 'character' | 'console' | 'default';
   place: string;
   secret: boolean;
@@ -315,6 +319,8 @@ export type Setting = {
   tail?: string;
   changedAt?: number;
   choices?: string[];
+  /** Agents were made anew for it. */
+  restarted?: boolean;
 };
 export type Finding = { id: string; severity: 'bad' | 'warn' | 'ok'; subject: string; message: string; fix?: Fix };
 export type Backup = { name: string; at: number; size: number };
@@ -325,14 +331,14 @@ export type Node = {
   role: string;
   version: string;
   upSince: number;
-  lag: number;
-  rooms: number;
-  rate: number;
-  memory: number;
+  lag: number | null;
+  rooms: number | null;
+  rate: number | null;
+  memory: number | null;
   skew: number;
   state: 'up' | 'draining' | 'lost';
 };
-export type Cluster = { store: 'sqlite' | 'postgres'; nodes: Node[] };
+export type Cluster = { store: 'sqlite' | 'postgres'; nodes: Node[]; behind?: number | null };
 export type LogLine = {
   seq: number;
   at: number;
@@ -365,8 +371,8 @@ export type Change = {
   after: string;
   from: string;
 };
-export type Pairing = { id: string; platform: Platform; name: string; code: string; at: number };
-export type Block = { id: string; name: string; platform: Platform; by: string; at: number; reason: string };
+export type Pairing = { id: string; platform: Platform; name: string; code: string; until: number };
+export type Block = { id: string; name: string; platform: Platform; kind: string; at: number; reason: string };
 export type Task = {
   id: string;
   name: string;
@@ -378,13 +384,12 @@ export type Task = {
 };
 export type Approval = {
   id: string;
-  at: number;
+  until: number;
   agent: string;
   action: string;
   text: string;
   personName: string;
   roomName: string;
-  turn: string;
 };
 export type Checklist = { platform: boolean; model: boolean; hello: boolean; dismissed: boolean };
 

@@ -10,7 +10,7 @@ export function Checklist() {
   if (!data || data.dismissed || (data.platform && data.model && data.hello)) return null;
   const steps: [boolean, string, string][] = [
     [data.platform, t('Connect a platform'), '/connectors?add=1'],
-    [data.model, t('Connect a model'), '/settings?tab=models'],
+    [data.model, t('Connect a model'), '/settings?tab=models&connect=1'],
     [data.hello, t('Say hello'), '/chat'],
   ];
   return (

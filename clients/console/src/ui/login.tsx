@@ -39,13 +39,12 @@ export function LoginCard({ ways, fault, busy, onPassword }: Props) {
       )}
       {ways?.oidc && (
         <a className="button" href="/api/v1/session/oidc">
-          {t('Sign in with {name}', { name: ways.oidc })}
+          {t('Sign in with your organisation')}
         </a>
       )}
-      {ways && (
+      {ways?.password && (
         <p className="muted">
-          {t('Forgotten the password? Run')} <code>galatea user reset {name || 'NAME'}</code>. {t('Data folder:')}{' '}
-          <code>{ways.dataFolder}</code>
+          {t('Forgotten the password? Run')} <code>galatea user reset {name || 'NAME'}</code>.
         </p>
       )}
     </div>

@@ -22,8 +22,14 @@ export function Stepper({
     return (
       <div className="stepper">
         <p className="ok">
-          <strong>✓ {t('Connected as {account}.', { account: step.account })}</strong>
+          <strong>
+            ✓{' '}
+            {step.said === undefined
+              ? t('Connected as {account}.', { account: step.account })
+              : t('{name} answers with it:', { name: step.account })}
+          </strong>
         </p>
+        {step.said !== undefined && <p className="quote">{step.said}</p>}
         {step.hello && (
           <p>
             {t('Say hello to it:')}{' '}

@@ -27,7 +27,7 @@ export default function Chat() {
   const params = useParams<{ agent?: string; room?: string }>();
   const [, navigate] = useLocation();
   const agents = useOne<Paged<Agent>>('agents');
-  const rooms = useOne<Paged<Room>>('rooms', { source: 'web', limit: 100 });
+  const rooms = useOne<Paged<Room>>('chat/rooms', { limit: 100 });
   const all = agents.data?.items ?? [];
   const agent = all.find((a) => a.id === params.agent) ?? all[0];
   const room = params.room ?? NEW_ROOM;
@@ -204,7 +204,7 @@ function Conversation({ agent, room }: { agent: Agent; room: string }) {
           m.from === 'agent' && (m.state === 'thinking' || m.state === 'streaming') ? { ...m, state: 'done' } : m,
         ),
       );
-      void refresh(client, ['rooms', 'turns', 'checklist']);
+      void refresh(client, ['chat/rooms', 'rooms', 'turns', 'checklist']);
     } catch (error) {
       const fault = control.signal.aborted
         ? { code: 'GAL-STOPPED', title: t('You stopped this answer.') }

@@ -68,23 +68,23 @@ function Nodes() {
                       <td>{n.role}</td>
                       <td className="num">{n.version}</td>
                       <td className="num end">{span(now - n.upSince)}</td>
-                      <td className="num end">{span(n.lag)}</td>
-                      <td className="num end">{n.rooms}</td>
-                      <td className="num end">{n.rate.toFixed(1)}</td>
-                      <td className="num end">{bytes(n.memory)}</td>
+                      <td className="num end">{n.lag === null ? '–' : span(n.lag)}</td>
+                      <td className="num end">{n.rooms ?? '–'}</td>
+                      <td className="num end">{n.rate === null ? '–' : n.rate.toFixed(1)}</td>
+                      <td className="num end">{n.memory === null ? '–' : bytes(n.memory)}</td>
                     </tr>
                   ))}
                 </tbody>
               </table>
             </div>
+            {cluster.behind ? (
+              <p className="section">{t('The oldest message waits for {time}.', { time: span(cluster.behind) })}</p>
+            ) : null}
             {cluster.nodes.length === 1 && (
               <p className="section">
                 {cluster.store === 'sqlite'
                   ? t('One process on SQLite. For more, use PostgreSQL.')
-                  : t('One process. Start another with the same POSTGRES_URL to survive the loss of one.')}{' '}
-                <a href="/docs/cluster" target="_blank" rel="noopener noreferrer">
-                  {t('How')}
-                </a>
+                  : t('One process. Start another with the same POSTGRES_URL to survive the loss of one.')}
               </p>
             )}
           </>

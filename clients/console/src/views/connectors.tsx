@@ -1,7 +1,6 @@
 // Connectors: is each platform listening, and if not, what is to do?
-import { useState } from 'react';
 import { useParams } from 'wouter';
-import { type Connector, call, faultOf, type LoginStep, type Paged, useAction, useOne } from '../data';
+import { type CheckResult, type Connector, call, type Paged, useAction, useOne } from '../data';
 import { t } from '../i18n';
 import { useFilters } from '../lib/filters';
 import { ago, span } from '../lib/format';
@@ -9,20 +8,16 @@ import { useNow } from '../lib/prefs';
 import {
   Button,
   Countdown,
-  Dialog,
   ErrorNote,
   HistoryBar,
   PageHead,
   PlatformTag,
-  platformName,
   RoleGate,
   StateChip,
   StateView,
-  Stepper,
   useOverlay,
 } from '../ui';
-
-const PLATFORMS = ['telegram', 'discord', 'x'];
+import { Connect } from './connect';
 
 export default function Connectors() {
   const { id } = useParams<{ id?: string }>();
@@ -31,7 +26,7 @@ export default function Connectors() {
   const all = query.data?.items ?? [];
   const items = id ? all.filter((c) => c.id === id) : all;
   const add = (
-    <RoleGate needs="operator">
+    <RoleGate needs="owner">
       <Button kind="primary" onClick={() => setFilters({ add: '1' })}>
         {t('Connect a platform')}
       </Button>
@@ -51,10 +46,12 @@ export default function Connectors() {
           ))}
         </StateView>
       </div>
-      {filters.add && <Add onClose={() => setFilters({ add: null })} />}
+      {filters.add && <Connect kind="platform" onClose={() => setFilters({ add: null })} />}
     </div>
   );
 }
+
+type Problem = Connector['problems'][number];
 
 function Card({ connector: c }: { connector: Connector }) {
   const now = useNow(15_000);
@@ -63,11 +60,13 @@ function Card({ connector: c }: { connector: Connector }) {
     ({ verb, body }: { verb: string; body?: unknown }) => call('POST', `connectors/${c.id}/${verb}`, body),
     ['connectors', 'attention'],
   );
+  const look = useAction(() => call<CheckResult>('POST', `connectors/${c.id}/check`), ['connectors', 'attention']);
+  const checks = look.data?.checks ?? c.checks;
+  const problems = look.data
+    ? [...look.data.problems, ...c.problems.filter((p) => !look.data.problems.some((q) => q.code === p.code))]
+    : c.problems;
   const check = () =>
-    run.mutate(
-      { verb: 'check' },
-      { onSuccess: () => toast(t('{name} was checked.', { name: c.name })), onError: fail },
-    );
+    look.mutate(undefined, { onSuccess: () => toast(t('{name} was checked.', { name: c.name })), onError: fail });
   const asked = () =>
     c.paid
       ? confirm({
@@ -90,7 +89,7 @@ function Card({ connector: c }: { connector: Connector }) {
         <span className="muted">{[c.scope, c.agent].filter(Boolean).join(' · ')}</span>
         <span className="page-actions">
           <RoleGate needs="operator">
-            <Button onClick={asked} busy={run.isPending}>
+            <Button onClick={asked} busy={look.isPending}>
               {t('Check connector')}
             </Button>
             <Button
@@ -107,7 +106,7 @@ function Card({ connector: c }: { connector: Connector }) {
         </span>
       </div>
       {c.history.length > 0 && <HistoryBar cells={c.history} end={now} label={c.name} />}
-      {c.problems.map((problem) => (
+      {problems.map((problem: Problem) => (
         <ErrorNote
           key={problem.code}
           fault={{
@@ -116,14 +115,21 @@ function Card({ connector: c }: { connector: Connector }) {
             cause: [problem.cause, problem.now].filter(Boolean).join(' '),
           }}
         >
-          {problem.fix && (
-            <RoleGate needs="operator">
+          {problem.fix && !problem.fix.action && <p className="cause">{problem.fix.label}</p>}
+          {problem.fix?.action && (
+            <RoleGate needs="owner">
               <Button
                 small
                 onClick={() =>
                   run.mutate(
                     { verb: 'fix', body: { action: problem.fix?.action, code: problem.code } },
-                    { onSuccess: () => toast(t('Repaired.')), onError: fail },
+                    {
+                      onSuccess: () => {
+                        look.reset();
+                        toast(t('Repaired.'));
+                      },
+                      onError: fail,
+                    },
                   )
                 }
               >
@@ -131,13 +137,11 @@ function Card({ connector: c }: { connector: Connector }) {
               </Button>
             </RoleGate>
           )}
-          <a href={`/docs/errors/${problem.code}`} target="_blank" rel="noopener noreferrer">
-            {t('Explain {code}', { code: problem.code })}
-          </a>
+          <code>galatea explain {problem.code}</code>
         </ErrorNote>
       ))}
       <div className="checks">
-        {c.checks.map((x) => (
+        {checks.map((x) => (
           <span key={x.text} className={x.ok ? 'ok' : 'bad'}>
             {x.ok ? '✓' : '✕'} {x.text}
           </span>
@@ -164,57 +168,5 @@ function Card({ connector: c }: { connector: Connector }) {
         )}
       </div>
     </article>
-  );
-}
-
-/** A new connection: the platform, then the steps of the server with a check after each. */
-function Add({ onClose }: { onClose: () => void }) {
-  const [platform, setPlatform] = useState<string | null>(null);
-  const next = useAction(
-    ({ name, fields, step }: { name: string; fields?: Record<string, string>; step?: string }) =>
-      call<LoginStep>('POST', `connectors/${name}/login`, { fields, step }),
-    ['connectors', 'checklist', 'attention'],
-  );
-  const step = next.data;
-  return (
-    <Dialog
-      title={platform ? t('Connect {name}', { name: platformName(platform) }) : t('Connect a platform')}
-      onClose={onClose}
-    >
-      {!platform && (
-        <div className="buttons">
-          {PLATFORMS.map((name, i) => (
-            <Button
-              key={name}
-              autoFocus={i === 0}
-              onClick={() => {
-                setPlatform(name);
-                next.mutate({ name });
-              }}
-            >
-              {platformName(name)}
-            </Button>
-          ))}
-        </div>
-      )}
-      {next.error && (
-        <ErrorNote fault={faultOf(next.error)}>
-          {platform && (
-            <Button small onClick={() => next.mutate({ name: platform })}>
-              {t('Try again')}
-            </Button>
-          )}
-        </ErrorNote>
-      )}
-      {platform && !step && next.isPending && <p role="status">▸ {t('Checking…')}</p>}
-      {platform && step && (
-        <Stepper
-          step={step}
-          busy={next.isPending}
-          onSubmit={(fields) => next.mutate({ name: platform, fields, step: step.id })}
-          onDone={onClose}
-        />
-      )}
-    </Dialog>
   );
 }

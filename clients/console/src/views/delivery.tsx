@@ -1,7 +1,7 @@
 // Delivery: what did not arrive, and will it?
 import { useState } from 'react';
 import { Link } from 'wouter';
-import { call, type Delivery as Send, useAction, useList, useOne } from '../data';
+import { call, offers, type Delivery as Send, useAction, useList, useOne } from '../data';
 import { t } from '../i18n';
 import { useFilters } from '../lib/filters';
 import { clock } from '../lib/format';
@@ -25,7 +25,7 @@ import {
   Time,
   useOverlay,
 } from '../ui';
-import { nextPage } from './memory';
+import { nextPage } from './memory-rooms';
 
 type Counts = Record<string, number>;
 type Change = { ids: string[]; verb: 'retry' | 'drop' | 'sent' };
@@ -249,7 +249,7 @@ function SendPane({
       <p className="quote">{send.text}</p>
       <RoleGate needs="operator">
         <div className="buttons">
-          {send.state === 'unsure' && (
+          {send.state === 'unsure' && offers('POST', `outbox/${send.id}/sent`) && (
             <Button kind="primary" onClick={onSent}>
               {t('Mark as sent')}
             </Button>
@@ -259,7 +259,9 @@ function SendPane({
               {send.state === 'unsure' ? t('Send again') : t('Retry send')}
             </Button>
           )}
-          {open && <Button onClick={() => setText(send.text)}>{t('Edit text')}</Button>}
+          {open && offers('POST', `outbox/${send.id}/edit`) && (
+            <Button onClick={() => setText(send.text)}>{t('Edit text')}</Button>
+          )}
           {open && (
             <Button kind="danger" onClick={onDrop}>
               {t('Drop message')}
@@ -276,17 +278,21 @@ function SendPane({
             ? [[t('Next try'), <Countdown key="c" at={send.nextAt} />] as [string, React.ReactNode]]
             : []),
           [t('Written'), <Time key="t" at={send.at} />],
-          [
-            t('Why'),
-            <Link key="l" href={`/traces/${send.turn}`}>
-              {t('Open trace')}
-            </Link>,
-          ],
+          ...(send.turn
+            ? [
+                [
+                  t('Why'),
+                  <Link key="l" href={`/traces/${send.turn}`}>
+                    {t('Open trace')}
+                  </Link>,
+                ] as [string, React.ReactNode],
+              ]
+            : []),
         ]}
       />
-      <section>
+      <section hidden={send.attempts.length === 0 && send.tries > 0}>
         <h3>{t('Tries')}</h3>
-        {send.attempts.length === 0 && <p className="muted">{t('Not tried yet.')}</p>}
+        {send.tries === 0 && <p className="muted">{t('Not tried yet.')}</p>}
         {send.attempts.map((a) => (
           <p key={a.at} className="num">
             {clock(a.at)} · {a.status}

@@ -305,11 +305,7 @@ export default function Design() {
             />
           </Part>
           <Part name="LoginCard">
-            <ui.LoginCard
-              busy={false}
-              ways={{ password: true, oidc: null, dataFolder: './.galatea' }}
-              onPassword={() => {}}
-            />
+            <ui.LoginCard busy={false} ways={{ password: true, oidc: null }} onPassword={() => {}} />
           </Part>
         </div>
       </div>

@@ -182,7 +182,7 @@ function Form({ id, character }: { id: string; character: Character }) {
               {tab === 'style' && <Style draft={draft} onChange={change} errorOf={errorOf} />}
               {tab === 'examples' && <Examples draft={draft} onChange={change} />}
               {tab === 'rules' && <Rules draft={draft} onChange={change} />}
-              {tab === 'tools' && <Tools />}
+              {tab === 'tools' && <Tools agent={id} />}
             </>
           )}
           <div className="remarks" role="status">
@@ -196,7 +196,7 @@ function Form({ id, character }: { id: string; character: Character }) {
           </div>
         </form>
         <div className="side">
-          <Preview draft={draft} />
+          <Preview id={id} draft={draft} />
           <h2>{t('Changes ({n})', { n: changes.length })}</h2>
           <Diff rows={changes} />
         </div>
@@ -246,7 +246,7 @@ function Form({ id, character }: { id: string; character: Character }) {
 function Conflict({ error, onShow }: { error: Problem; onShow: () => void }) {
   return (
     <ErrorNote fault={faultOf(error)}>
-      {error.status === 412 && (
+      {(error.status === 412 || error.status === 409) && (
         <Button small onClick={onShow}>
           {t('See changes')}
         </Button>
@@ -256,11 +256,11 @@ function Conflict({ error, onShow }: { error: Problem; onShow: () => void }) {
 }
 
 /** A conversation with the unsaved draft. Nothing of it is stored. */
-function Preview({ draft }: { draft: Draft }) {
+function Preview({ id, draft }: { id: string; draft: Draft }) {
   const [text, setText] = useState('');
   const [said, setSaid] = useState<{ me: boolean; text: string }[]>([]);
   const ask = useAction((question: string) =>
-    call<{ text: string }>('POST', 'characters/preview', { character: draft, text: question }),
+    call<{ text: string }>('POST', 'characters/preview', { character: draft, agent: id, text: question }),
   );
   return (
     <section aria-label={t('Preview')}>

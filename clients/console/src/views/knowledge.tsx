@@ -12,7 +12,6 @@ export default function Knowledge() {
     (file: File) => call('POST', 'knowledge', file, { params: { name: file.name } }),
     ['knowledge'],
   );
-  const retry = useAction((id: string) => call('POST', `knowledge/${id}/retry`), ['knowledge']);
   const remove = useAction((id: string) => call('DELETE', `knowledge/${id}`), ['knowledge']);
   const take = (files: File[]) => {
     for (const file of files)
@@ -35,7 +34,7 @@ export default function Knowledge() {
             <RoleGate needs="operator">
               <Upload
                 label={t('Drop documents here, or choose them')}
-                hint={t('PDF, DOCX, HTML, Markdown, text, CSV; up to 50 MB each')}
+                hint={t('PDF, DOCX, HTML, Markdown, text, CSV; up to 64 MB each')}
                 onFiles={take}
               />
             </RoleGate>
@@ -53,11 +52,13 @@ export default function Knowledge() {
                   <div className="record-facts wide num">
                     <span>{t('{n, plural, one {# piece} other {# pieces}}', { n: d.pieces })}</span>
                     <span>{bytes(d.size)}</span>
-                    <span>
-                      {t('quoted {n, plural, one {# time} other {# times}} this week', { n: d.usedThisWeek })}
-                    </span>
+                    {d.usedThisWeek !== null && (
+                      <span>
+                        {t('quoted {n, plural, one {# time} other {# times}} this week', { n: d.usedThisWeek })}
+                      </span>
+                    )}
                   </div>
-                  {(d.state === 'embedding' || d.state === 'reading') && (
+                  {(d.state === 'embedding' || d.state === 'reading') && d.total > 0 && (
                     <div className="wide">
                       <Bar share={d.total ? d.done / d.total : 0} label={progress(d)} />
                     </div>
@@ -65,12 +66,12 @@ export default function Knowledge() {
                   {d.fault && <p className="bad wide">✕ {d.fault}</p>}
                   <div className="wide buttons">
                     <RoleGate needs="operator">
-                      {d.state === 'failed' && (
-                        <Button small onClick={() => retry.mutate(d.id, { onError: fail })}>
-                          {t('Retry reading')}
-                        </Button>
-                      )}
-                      <Button small onClick={() => drop(d)}>
+                      <Button
+                        small
+                        disabled={d.removable === false}
+                        why={t('It lies in the folder of the character; remove the file there')}
+                        onClick={() => drop(d)}
+                      >
                         {t('Remove document')}
                       </Button>
                     </RoleGate>
@@ -88,7 +89,8 @@ export default function Knowledge() {
 
 function progress(d: Document): string {
   if (d.state === 'embedding') return t('embedding {a} of {n}', { a: d.done, n: d.total });
-  if (d.state === 'reading') return t('reading {p}%', { p: d.total ? Math.round((d.done / d.total) * 100) : 0 });
+  if (d.state === 'reading')
+    return d.total ? t('reading {p}%', { p: Math.round((d.done / d.total) * 100) }) : t('reading');
   const words: Record<string, string> = { queued: t('queued'), ready: t('ready'), failed: t('failed') };
   return words[d.state] ?? d.state;
 }

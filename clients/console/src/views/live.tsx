@@ -22,6 +22,7 @@ import {
   AttentionStrip,
   Button,
   Checklist,
+  Countdown,
   DataList,
   Dialog,
   FilterBar,
@@ -240,9 +241,9 @@ function Approvals({ onClose }: { onClose: () => void }) {
                 <Button kind="danger" onClick={() => act(item.id, false)} disabled={!may} busy={decide.isPending}>
                   {t('Refuse action')}
                 </Button>
-                <Link href={`/traces/${item.turn}`} onClick={onClose}>
-                  {t('Open trace')}
-                </Link>
+                <span className="muted">
+                  {t('until')} <Countdown at={item.until} />
+                </span>
               </div>
             </RoleGate>
           </div>

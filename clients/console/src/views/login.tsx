@@ -48,7 +48,7 @@ export function Login() {
         ways={ways.data}
         fault={fault}
         busy={busy}
-        onPassword={(name, password) => void enter('session', { name, password })}
+        onPassword={(name, password) => void enter('session/password', { name, password })}
       />
     </main>
   );

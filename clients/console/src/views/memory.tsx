@@ -1,7 +1,7 @@
 // Memory: what does it know, and from where? Facts, people and rooms.
 import { useState } from 'react';
 import { Link } from 'wouter';
-import { call, type Fact, type Person, type Room, useAction, useList } from '../data';
+import { call, type Fact, offers, type Person, useAction, useList } from '../data';
 import { t } from '../i18n';
 import { useFilters } from '../lib/filters';
 import { count } from '../lib/format';
@@ -16,12 +16,12 @@ import {
   platformName,
   RoleGate,
   StateView,
-  Switch,
   Tabs,
   TextField,
   Time,
   useOverlay,
 } from '../ui';
+import { nextPage, Rooms } from './memory-rooms';
 
 export default function Memory() {
   const [filters, setFilters] = useFilters();
@@ -44,17 +44,6 @@ export default function Memory() {
       {tab === 'rooms' && <Rooms />}
     </div>
   );
-}
-
-/** Asks for the next page of a list when its end is near. */
-export function nextPage(query: {
-  hasNextPage: boolean;
-  isFetchingNextPage: boolean;
-  fetchNextPage: () => unknown;
-}): () => void {
-  return () => {
-    if (query.hasNextPage && !query.isFetchingNextPage) query.fetchNextPage();
-  };
 }
 
 function Facts() {
@@ -125,25 +114,29 @@ function FactPane({ fact, onClose }: { fact: Fact; onClose: () => void }) {
       <TextField label={t('Text')} value={text} onChange={setText} lines={3} />
       <RoleGate needs="operator">
         <div className="buttons">
-          <Button
-            kind="primary"
-            disabled={text === fact.text}
-            why={t('Nothing is changed')}
-            onClick={() =>
-              change.mutate(
-                { text },
-                {
-                  onSuccess: () => toast(t('The fact is saved.'), () => change.mutate({ text: fact.text })),
-                  onError: fail,
-                },
-              )
-            }
-          >
-            {t('Save fact')}
-          </Button>
-          <Button onClick={() => change.mutate({ pinned: !fact.pinned }, { onError: fail })}>
-            {fact.pinned ? t('Unpin fact') : t('Pin fact')}
-          </Button>
+          {offers('PATCH', `memories/${fact.id}`) && (
+            <>
+              <Button
+                kind="primary"
+                disabled={text === fact.text}
+                why={t('Nothing is changed')}
+                onClick={() =>
+                  change.mutate(
+                    { text },
+                    {
+                      onSuccess: () => toast(t('The fact is saved.'), () => change.mutate({ text: fact.text })),
+                      onError: fail,
+                    },
+                  )
+                }
+              >
+                {t('Save fact')}
+              </Button>
+              <Button onClick={() => change.mutate({ pinned: !fact.pinned }, { onError: fail })}>
+                {fact.pinned ? t('Unpin fact') : t('Pin fact')}
+              </Button>
+            </>
+          )}
           <Button
             kind="danger"
             onClick={() =>
@@ -256,6 +249,7 @@ function People() {
 
 function PersonPane({ person, onClose }: { person: Person; onClose: () => void }) {
   const { toast, fail, confirm } = useOverlay();
+  const block = useAction(() => call('POST', `people/${person.id}/block`), ['people', 'blocks']);
   const forget = useAction(() => call('DELETE', `people/${person.id}`), ['people', 'memories', 'rooms']);
   return (
     <DetailPane title={person.name} onClose={onClose}>
@@ -280,131 +274,56 @@ function PersonPane({ person, onClose }: { person: Person; onClose: () => void }
       />
       <RoleGate needs="operator">
         <div className="buttons">
-          <a className="button" href={`/api/v1/people/${person.id}/export`} download={`${person.id}.json`}>
-            {t('Export person')}
-          </a>
           <Button
             kind="danger"
+            disabled={person.blocked}
+            why={t('{name} is blocked already', { name: person.name })}
             onClick={() =>
-              confirm({
-                title: t('Forget everything about {name}?', { name: person.name }),
-                text:
-                  person.messages === null
-                    ? t('Messages and facts are deleted on all platforms. This cannot be undone.')
-                    : t(
-                        '{messages, plural, one {# message} other {# messages}} and {facts, plural, one {# fact} other {# facts}} are deleted on all platforms. This cannot be undone.',
-                        { messages: person.messages ?? 0, facts: person.facts ?? 0 },
-                      ),
-                action: t('Forget everything'),
-                onConfirm: () =>
-                  forget.mutate(undefined, {
-                    onSuccess: () => {
-                      toast(t('{name} is forgotten.', { name: person.name }));
-                      onClose();
-                    },
-                    onError: fail,
-                  }),
+              block.mutate(undefined, {
+                onSuccess: () => toast(t('{name} is blocked.', { name: person.name })),
+                onError: fail,
               })
             }
           >
-            {t('Forget everything')}
+            {t('Block person')}
           </Button>
         </div>
       </RoleGate>
+      {offers('DELETE', `people/${person.id}`) && (
+        <RoleGate needs="operator">
+          <div className="buttons">
+            <a className="button" href={`/api/v1/people/${person.id}/export`} download={`${person.id}.json`}>
+              {t('Export person')}
+            </a>
+            <Button
+              kind="danger"
+              onClick={() =>
+                confirm({
+                  title: t('Forget everything about {name}?', { name: person.name }),
+                  text:
+                    person.messages === null
+                      ? t('Messages and facts are deleted on all platforms. This cannot be undone.')
+                      : t(
+                          '{messages, plural, one {# message} other {# messages}} and {facts, plural, one {# fact} other {# facts}} are deleted on all platforms. This cannot be undone.',
+                          { messages: person.messages ?? 0, facts: person.facts ?? 0 },
+                        ),
+                  action: t('Forget everything'),
+                  onConfirm: () =>
+                    forget.mutate(undefined, {
+                      onSuccess: () => {
+                        toast(t('{name} is forgotten.', { name: person.name }));
+                        onClose();
+                      },
+                      onError: fail,
+                    }),
+                })
+              }
+            >
+              {t('Forget everything')}
+            </Button>
+          </div>
+        </RoleGate>
+      )}
     </DetailPane>
-  );
-}
-
-function Rooms() {
-  const [filters, setFilters] = useFilters();
-  const words = filters.q ?? '';
-  const query = useList<Room>('rooms', { q: words });
-  const items = words
-    ? query.items.filter((room) => room.name.toLowerCase().includes(words.toLowerCase()))
-    : query.items;
-  const selected = query.items.find((room) => room.id === filters.id);
-  const { fail } = useOverlay();
-  const mute = useAction(
-    ({ id, muted }: { id: string; muted: boolean }) => call('PATCH', `rooms/${id}`, { muted }),
-    ['rooms'],
-  );
-  return (
-    <>
-      <FilterBar value={words} onChange={(q) => setFilters({ q }, true)} placeholder={t('Search rooms')} />
-      <div className="split">
-        <div className="master">
-          <StateView
-            query={query}
-            empty={items.length === 0}
-            filter={words}
-            onClear={() => setFilters({ q: null })}
-            nothing={{ text: t('No rooms yet. They appear with their first message.') }}
-          >
-            <DataList
-              label={t('Rooms')}
-              items={items}
-              id={(room) => room.id}
-              selected={filters.id}
-              onOpen={(room) => setFilters({ id: room.id })}
-              onEnd={nextPage(query)}
-              height={44}
-              row={(room) => (
-                <span className="cells room">
-                  <PlatformTag platform={room.platform} />
-                  <span>
-                    {room.name}
-                    {room.muted && (
-                      <>
-                        {' '}
-                        <span className="chip muted">○ {t('muted')}</span>
-                      </>
-                    )}
-                  </span>
-                  <span className="num end">
-                    {room.people !== null && t('{n, plural, one {# person} other {# people}}', { n: room.people })}
-                  </span>
-                  <span className="num end">{room.messages !== null && t('{n} msg', { n: count(room.messages) })}</span>
-                  <span className="end">
-                    <Time at={room.lastAt} />
-                  </span>
-                </span>
-              )}
-            />
-          </StateView>
-        </div>
-        {selected && (
-          <DetailPane
-            title={
-              <>
-                <PlatformTag platform={selected.platform} /> {selected.name}
-              </>
-            }
-            onClose={() => setFilters({ id: null })}
-          >
-            <KeyValue
-              rows={[
-                [t('Platform'), platformName(selected.platform)],
-                [t('Kind'), selected.kind === 'dm' ? t('direct messages') : t('group')],
-                [t('People'), count(selected.people)],
-                [
-                  t('Messages'),
-                  <Link key="m" href={`/traces?q=${encodeURIComponent(selected.name)}`}>
-                    {count(selected.messages)}
-                  </Link>,
-                ],
-                [t('Last message'), <Time key="t" at={selected.lastAt} />],
-              ]}
-            />
-            <RoleGate needs="operator">
-              <Switch
-                label={t('Muted: messages are stored, not answered')}
-                checked={selected.muted}
-                onChange={(muted) => mute.mutate({ id: selected.id, muted }, { onError: fail })}
-              />
-            </RoleGate>
-          </DetailPane>
-        )}
-      </div>
-    </>
   );
 }

@@ -30,7 +30,7 @@ function PairingRequests() {
             <div className="record-title">
               <PlatformTag platform={p.platform} /> <strong>{p.name}</strong> <code>{p.code}</code>{' '}
               <span className="muted">
-                <Time at={p.at} />
+                {t('until')} <Countdown at={p.until} />
               </span>
             </div>
             <RoleGate needs="operator">
@@ -73,7 +73,7 @@ function Blocks() {
             <div className="record-title">
               <PlatformTag platform={b.platform} /> <strong>{b.name}</strong>{' '}
               <span className="muted">
-                {b.reason} · {b.by} · <Time at={b.at} />
+                {[b.kind, b.reason].filter(Boolean).join(' · ')} · <Time at={b.at} />
               </span>
             </div>
             <RoleGate needs="operator">
@@ -100,6 +100,7 @@ function Tasks() {
   const query = useOne<Paged<Task>>('tasks');
   const { toast, fail, confirm } = useOverlay();
   const cancel = useAction((id: string) => call('DELETE', `tasks/${id}`), ['tasks']);
+  const act = useAction(({ id, verb }: { id: string; verb: string }) => call('POST', `tasks/${id}/${verb}`), ['tasks']);
   const items = query.data?.items ?? [];
   return (
     <section className="section" aria-label={t('Tasks')}>
@@ -117,6 +118,22 @@ function Tasks() {
               {task.lastError && <p className="bad">✕ {task.lastError}</p>}
             </div>
             <RoleGate needs="operator">
+              <Button
+                small
+                onClick={() =>
+                  act.mutate(
+                    { id: task.id, verb: 'run' },
+                    { onSuccess: () => toast(t('The task runs now.')), onError: fail },
+                  )
+                }
+              >
+                {t('Run task now')}
+              </Button>
+              {task.state !== 'paused' && (
+                <Button small onClick={() => act.mutate({ id: task.id, verb: 'pause' }, { onError: fail })}>
+                  {t('Pause task')}
+                </Button>
+              )}
               <Button
                 small
                 kind="danger"

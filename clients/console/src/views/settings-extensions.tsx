@@ -3,14 +3,22 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import { call, faultOf, type McpServer, type Paged, type Plugin, useAction, useOne } from '../data';
 import { t } from '../i18n';
-import { Button, Dialog, ErrorNote, RoleGate, StateChip, StateView, TextField, useOverlay } from '../ui';
+import { Button, Dialog, ErrorNote, RoleGate, StateChip, StateView, Switch, TextField, useOverlay } from '../ui';
 
 export function Extensions() {
   const plugins = useOne<Paged<Plugin>>('plugins');
   const servers = useOne<Paged<McpServer>>('mcp');
   const [adding, setAdding] = useState(false);
   const { toast, fail, confirm } = useOverlay();
-  const reconnect = useAction((id: string) => call('POST', `mcp/${id}/reconnect`), ['mcp', 'tools']);
+  const test = useAction((id: string) => call('POST', `mcp/${id}/test`), ['mcp', 'tools']);
+  const approve = useAction((id: string) => call('POST', `mcp/${id}/approve`), ['mcp', 'tools']);
+  const turn = useAction(
+    ({ id, on }: { id: string; on: boolean }) => {
+      const [agent = '', name = ''] = id.split('/');
+      return call('PATCH', `agents/${agent}/plugins/${name}`, { on });
+    },
+    ['plugins', 'tools', 'agents'],
+  );
   const remove = useAction((id: string) => call('DELETE', `mcp/${id}`), ['mcp', 'tools']);
   const loaded = plugins.data?.items ?? [];
   const items = servers.data?.items ?? [];
@@ -25,10 +33,21 @@ export function Extensions() {
                 <div className="record-title">
                   <strong>{p.name}</strong> <span className="num">{p.version}</span>
                 </div>
-                <p className="muted">{p.provides}</p>
+                {p.text && <p>{p.text}</p>}
+                <p className="muted">{[p.agent, p.provides].filter(Boolean).join(' · ')}</p>
                 {p.fault && <p className="bad">✕ {p.fault}</p>}
               </div>
-              <StateChip state={p.state} />
+              {p.fixed ? (
+                <StateChip state={p.state} />
+              ) : (
+                <RoleGate needs="owner">
+                  <Switch
+                    label={t('{name} is on', { name: p.name })}
+                    checked={p.state === 'loaded'}
+                    onChange={(on) => turn.mutate({ id: p.id, on }, { onError: fail })}
+                  />
+                </RoleGate>
+              )}
             </div>
           ))}
         </StateView>
@@ -58,18 +77,33 @@ export function Extensions() {
                 </p>
                 {s.fault && <p className="bad">✕ {s.fault}</p>}
               </div>
-              <RoleGate needs="operator">
+              <RoleGate needs="owner">
                 <div className="buttons">
+                  {(s.waiting ?? 0) > 0 && (
+                    <Button
+                      small
+                      kind="primary"
+                      onClick={() =>
+                        approve.mutate(s.id, {
+                          onSuccess: () => toast(t('The tools of {name} may be used.', { name: s.name })),
+                          onError: fail,
+                        })
+                      }
+                    >
+                      {t('Approve {n, plural, one {# tool} other {# tools}}', { n: s.waiting ?? 0 })}
+                    </Button>
+                  )}
                   <Button
                     small
+                    busy={test.isPending}
                     onClick={() =>
-                      reconnect.mutate(s.id, {
-                        onSuccess: () => toast(t('{name} connects again.', { name: s.name })),
+                      test.mutate(s.id, {
+                        onSuccess: () => toast(t('{name} answers.', { name: s.name })),
                         onError: fail,
                       })
                     }
                   >
-                    {t('Reconnect')}
+                    {t('Test server')}
                   </Button>
                   <Button
                     small

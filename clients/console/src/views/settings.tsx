@@ -2,7 +2,7 @@
 
 import { useState } from 'react';
 import { Link } from 'wouter';
-import { type Backup, call, type Finding, type Paged, type Setting, useAction, useOne } from '../data';
+import { type Backup, call, type Finding, offers, type Paged, type Setting, useAction, useOne } from '../data';
 import { msg, t } from '../i18n';
 import { fits, useFilters } from '../lib/filters';
 import { bytes, stamp } from '../lib/format';
@@ -20,6 +20,7 @@ import {
   Time,
   useOverlay,
 } from '../ui';
+import { Connect } from './connect';
 import { Access } from './settings-access';
 import { Extensions } from './settings-extensions';
 
@@ -37,7 +38,18 @@ export default function Settings() {
   const tab = filters.tab ?? 'all';
   return (
     <div className="page">
-      <PageHead title={t('Settings')} />
+      <PageHead
+        title={t('Settings')}
+        actions={
+          tab === 'models' ? (
+            <RoleGate needs="owner">
+              <Button kind="primary" onClick={() => setFilters({ connect: '1' })}>
+                {t('Connect a model')}
+              </Button>
+            </RoleGate>
+          ) : undefined
+        }
+      />
       <Tabs
         label={t('Settings')}
         active={tab}
@@ -48,9 +60,10 @@ export default function Settings() {
           { id: 'health', label: t('Health') },
           { id: 'plugins', label: t('Plugins and MCP') },
           { id: 'access', label: t('Access and tasks') },
-          { id: 'backup', label: t('Backup') },
+          ...(offers('GET', 'backups') ? [{ id: 'backup', label: t('Backup') }] : []),
         ]}
       />
+      {filters.connect && <Connect kind="model" onClose={() => setFilters({ connect: null })} />}
       {(tab === 'all' || tab === 'models') && <Values group={tab === 'models' ? 'Models' : undefined} />}
       <div className="scroll-page" hidden={tab === 'all' || tab === 'models'}>
         {tab === 'health' && <Health />}
@@ -101,19 +114,21 @@ function Row({ setting: s }: { setting: Setting }) {
   const [value, setValue] = useState<string | null>(null);
   const { toast, fail } = useOverlay();
   const save = useAction(
-    (next: string) => call('PATCH', `settings/${s.key}`, { value: next }),
-    ['settings', 'checklist'],
+    (next: string | null) => call<Setting>('PATCH', `settings/${s.key}`, { value: next }),
+    ['settings', 'checklist', 'agents', 'connectors', 'attention'],
   );
-  const store = (next: string) => {
-    const before = s.value;
+  const store = (next: string | null) => {
+    const before = s.origin === 'console' ? s.value : null;
     save.mutate(next, {
-      onSuccess: () => {
+      onSuccess: (made) => {
         setValue(null);
         toast(
-          s.needsRestart
-            ? t('{key} is saved. It acts after a restart.', { key: s.key })
-            : t('{key} is saved.', { key: s.key }),
-          s.secret || before === null ? undefined : () => save.mutate(before),
+          made?.restarted
+            ? t('{key} is saved. The agents start anew with it.', { key: s.key })
+            : s.needsRestart
+              ? t('{key} is saved. It acts after a restart.', { key: s.key })
+              : t('{key} is saved.', { key: s.key }),
+          s.secret ? undefined : () => save.mutate(before),
         );
       },
       onError: fail,
@@ -125,7 +140,9 @@ function Row({ setting: s }: { setting: Setting }) {
           tail: s.tail,
           when: s.changedAt ? t(', changed {date}', { date: stamp(s.changedAt) }) : '',
         })
-      : t('not set')
+      : s.isSet
+        ? `${t('set')}${s.changedAt ? t(', changed {date}', { date: stamp(s.changedAt) }) : ''}`
+        : t('not set')
     : '';
   return (
     <div className="setting">
@@ -158,11 +175,17 @@ function Row({ setting: s }: { setting: Setting }) {
         <span className="buttons">
           <span className="mono num">{s.secret ? secret : (s.value ?? t('not set'))}</span>
           {s.editable && (
-            <RoleGate needs="operator">
+            <RoleGate needs="owner">
               <Button small onClick={() => setValue(s.value ?? '')}>
                 {t('Change')}
                 <span className="sr"> {s.key}</span>
               </Button>
+              {s.origin === 'console' && (
+                <Button small onClick={() => store(null)}>
+                  {t('Use the default')}
+                  <span className="sr"> {s.key}</span>
+                </Button>
+              )}
             </RoleGate>
           )}
         </span>

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { Link, useLocation, useParams } from 'wouter';
 import {
   call,
+  offers,
   type PromptBlock,
   type StepBody,
   type Turn,
@@ -186,7 +187,9 @@ function Trace({ id }: { id: string }) {
             label={t('Actions on this trace')}
             items={[
               { label: t('Dry run again'), onSelect: dryRun, hotkey: 'r' },
-              { label: t('Save as test'), onSelect: () => void saveAsTest(id, fail) },
+              ...(offers('GET', `turns/${id}/fixture`)
+                ? [{ label: t('Save as test'), onSelect: () => void saveAsTest(id, fail) }]
+                : []),
               { label: t('Open room'), onSelect: () => navigate(`/memory?tab=rooms&id=${turn?.room ?? ''}`) },
             ]}
           >

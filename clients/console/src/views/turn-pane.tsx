@@ -1,7 +1,7 @@
 // A turn beside a list: figures, steps, the reason of silence, and actions on its room and person.
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import { call, type Rule, type Turn, type TurnDetail, useAction, useLive, useOne } from '../data';
+import { call, offers, type Rule, type Turn, type TurnDetail, useAction, useLive, useOne } from '../data';
 import { t } from '../i18n';
 import { count, money, span } from '../lib/format';
 import {
@@ -120,20 +120,24 @@ export function TurnPane({ turn, onClose }: { turn: Turn; onClose: () => void })
       </div>
       <RoleGate needs="operator">
         <div className="buttons">
-          <Button small onClick={() => setReply('')}>
-            {t('Reply as {name}', { name: turn.agentName })}
-          </Button>
-          <Button
-            small
-            onClick={() =>
-              mute.mutate(true, {
-                onSuccess: () => toast(t('{room} is muted.', { room: turn.roomName }), () => mute.mutate(false)),
-                onError: fail,
-              })
-            }
-          >
-            {t('Mute room')}
-          </Button>
+          {offers('POST', `rooms/${turn.room}/say`) && (
+            <Button small onClick={() => setReply('')}>
+              {t('Reply as {name}', { name: turn.agentName })}
+            </Button>
+          )}
+          {offers('PATCH', `rooms/${turn.room}`) && (
+            <Button
+              small
+              onClick={() =>
+                mute.mutate(true, {
+                  onSuccess: () => toast(t('{room} is muted.', { room: turn.roomName }), () => mute.mutate(false)),
+                  onError: fail,
+                })
+              }
+            >
+              {t('Mute room')}
+            </Button>
+          )}
           <Button
             small
             onClick={() =>

@@ -1,25 +1,10 @@
 // Usage: what does it cost, and what stops it?
-import { useState } from 'react';
 import { Link } from 'wouter';
-import { type Budget, call, type Usage as Data, faultOf, type Paged, type UsageRow, useAction, useOne } from '../data';
+import { type Budget, type Usage as Data, type Paged, type UsageRow, useOne } from '../data';
 import { t } from '../i18n';
 import { useFilters } from '../lib/filters';
 import { count, money, percent } from '../lib/format';
-import {
-  Bar,
-  Button,
-  Chart,
-  Combobox,
-  Dialog,
-  ErrorNote,
-  Figure,
-  PageHead,
-  RoleGate,
-  Select,
-  StateView,
-  TextField,
-  useOverlay,
-} from '../ui';
+import { Bar, Chart, Figure, PageHead, StateView } from '../ui';
 
 export default function Usage() {
   const [filters, setFilters] = useFilters();
@@ -99,7 +84,7 @@ export default function Usage() {
             </>
           )}
         </StateView>
-        <Budgets agents={usage?.agents.map((a) => a.name) ?? []} />
+        <Budgets />
       </div>
     </div>
   );
@@ -144,118 +129,45 @@ function Rows({
   );
 }
 
-function Budgets({ agents }: { agents: string[] }) {
+/** Limits of money and tokens that are nearly used up. All limits are settings. */
+function Budgets() {
   const query = useOne<Paged<Budget>>('budgets');
-  const [adding, setAdding] = useState(false);
-  const { toast, fail, confirm } = useOverlay();
-  const remove = useAction((id: string) => call('DELETE', `budgets/${id}`), ['budgets', 'usage']);
   const items = query.data?.items ?? [];
+  const change = (
+    <Link href="/settings?q=budget" className="button">
+      {t('Change budgets in Settings')}
+    </Link>
+  );
   return (
     <section className="section" aria-label={t('Budgets')}>
       <div className="buttons">
         <h2>{t('Budgets')}</h2>
-        <RoleGate needs="owner">
-          <Button onClick={() => setAdding(true)}>{t('Add budget')}</Button>
-        </RoleGate>
+        {change}
       </div>
       <StateView
         query={query}
         rows={2}
         empty={items.length === 0}
-        nothing={{ text: t('No budget. Nothing stops the cost of models.') }}
+        nothing={{ text: t('No budget is nearly used up.') }}
       >
         {items.map((b) => (
           <div key={b.id} className="record">
             <div>
               <div className="record-title">
-                <strong>{b.scope}</strong>{' '}
-                <span className="num">
-                  {money(b.used)} / {money(b.limit)} {b.period === 'day' ? t('a day') : t('a month')}
-                </span>
+                <strong>{b.scope}</strong> <span className="num">{percent(b.percent / 100)}</span>
               </div>
-              <p className="muted">{t('At 80%: {a}. At 100%: {b}.', { a: b.at80, b: b.at100 })}</p>
+              <p className="muted">
+                <code>{b.setting}</code>
+              </p>
               <Bar
-                share={b.used / b.limit}
-                tone={b.used / b.limit >= 0.8 ? 'warn' : 'accent'}
-                label={`${b.scope}: ${percent(b.used / b.limit)}`}
+                share={Math.min(1, b.percent / 100)}
+                tone={b.percent >= 80 ? 'warn' : 'accent'}
+                label={`${b.scope}: ${percent(b.percent / 100)}`}
               />
             </div>
-            <RoleGate needs="owner">
-              <Button
-                small
-                onClick={() =>
-                  confirm({
-                    title: t('Remove the budget of {scope}?', { scope: b.scope }),
-                    text: t('Nothing stops its cost any more.'),
-                    action: t('Remove budget'),
-                    onConfirm: () =>
-                      remove.mutate(b.id, { onSuccess: () => toast(t('The budget is removed.')), onError: fail }),
-                  })
-                }
-              >
-                {t('Remove budget')}
-              </Button>
-            </RoleGate>
           </div>
         ))}
       </StateView>
-      {adding && <AddBudget agents={agents} onClose={() => setAdding(false)} />}
     </section>
-  );
-}
-
-function AddBudget({ agents, onClose }: { agents: string[]; onClose: () => void }) {
-  const [scope, setScope] = useState('all agents');
-  const [limit, setLimit] = useState('5');
-  const [period, setPeriod] = useState('day');
-  const [at100, setAt100] = useState('agents pause');
-  const make = useAction((body: unknown) => call('POST', 'budgets', body), ['budgets', 'usage']);
-  const amount = Number(limit);
-  const valid = Number.isFinite(amount) && amount > 0;
-  return (
-    <Dialog title={t('Add budget')} onClose={onClose}>
-      <Combobox label={t('For')} value={scope} onChange={setScope} options={['all agents', ...agents]} />
-      <TextField
-        label={t('Limit in US dollars')}
-        value={limit}
-        onChange={setLimit}
-        error={valid ? undefined : t('a number above 0')}
-      />
-      <Select
-        label={t('Period')}
-        value={period}
-        onChange={setPeriod}
-        options={[
-          { value: 'day', label: t('a day') },
-          { value: 'month', label: t('a month') },
-        ]}
-      />
-      <Select
-        label={t('At 100%')}
-        value={at100}
-        onChange={setAt100}
-        options={[
-          { value: 'agents pause', label: t('agents pause') },
-          { value: 'shorter answers', label: t('shorter answers') },
-          { value: 'a notice to owners', label: t('a notice to owners') },
-        ]}
-      />
-      <p className="muted">{t('At 80% the owners get a notice.')}</p>
-      {make.error && <ErrorNote fault={faultOf(make.error)} />}
-      <div className="buttons end">
-        <Button onClick={onClose}>{t('Cancel')}</Button>
-        <Button
-          kind="primary"
-          disabled={!valid}
-          why={t('The limit is not a number above 0')}
-          busy={make.isPending}
-          onClick={() =>
-            make.mutate({ scope, limit: amount, period, at80: 'a notice to owners', at100 }, { onSuccess: onClose })
-          }
-        >
-          {t('Add budget')}
-        </Button>
-      </div>
-    </Dialog>
   );
 }

@@ -3,7 +3,6 @@ import { useState } from 'react';
 import {
   type Change,
   call,
-  type DeviceSession,
   faultOf,
   type Paged,
   type Role,
@@ -32,6 +31,7 @@ import {
   Time,
   useOverlay,
 } from '../ui';
+import { Sessions } from './users-sessions';
 
 const ROLES: Role[] = ['viewer', 'operator', 'owner'];
 
@@ -298,36 +298,6 @@ function NewToken({ onClose }: { onClose: () => void }) {
         </>
       )}
     </Dialog>
-  );
-}
-
-function Sessions() {
-  const query = useOne<Paged<DeviceSession>>('sessions');
-  const { toast, fail } = useOverlay();
-  const end = useAction((id: string) => call('DELETE', `sessions/${id}`), ['sessions', 'session']);
-  const items = query.data?.items ?? [];
-  return (
-    <StateView query={query} empty={items.length === 0} nothing={{ text: t('No session.') }}>
-      {items.map((s) => (
-        <div key={s.id} className="record">
-          <div>
-            <div className="record-title">
-              <strong>{s.device}</strong>
-              {s.current && <span className="chip accent">{t('this browser')}</span>}
-            </div>
-            <p className="muted">
-              {s.from} · <Time at={s.lastSeen} />
-            </p>
-          </div>
-          <Button
-            small
-            onClick={() => end.mutate(s.id, { onSuccess: () => toast(t('The session is ended.')), onError: fail })}
-          >
-            {s.current ? t('Sign out') : t('End session')}
-          </Button>
-        </div>
-      ))}
-    </StateView>
   );
 }
 

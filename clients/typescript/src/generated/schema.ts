@@ -136,6 +136,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/chat/rooms": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Conversations of the web that the user takes part in, or may: their own, and those of several. In the
+         *     order of the ids of their rooms; a page may be short and still have a next one.
+         */
+        get: operations["listChats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/connectors": {
         parameters: {
             query?: never;
@@ -217,6 +237,44 @@ export interface paths {
         post?: never;
         /** Deletes a memory with what was made from it. */
         delete: operations["deleteMemory"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Says something to agents. The answer is JSON, or a stream for `Accept: text/event-stream`: `accepted`, `step`,
+         *     `draft` (all words so far), `message` (a committed part, which replaces drafts of its turn), `silent` (with the
+         *     reason), `end`. A message that is not answered in time answers 202.
+         */
+        post: operations["sendMessage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/messages/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What became of a message. */
+        get: operations["getMessage"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -571,6 +629,23 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description A message that was taken in. */
+        Accepted: {
+            /** @description The channel that the agents share. */
+            channel: string;
+            /** @description The message as each agent heard it. */
+            heard: components["schemas"]["HeardView"][];
+            /**
+             * Format: uuid
+             * @description Id of the message for the first agent.
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The first agent's room.
+             */
+            room: string;
+        };
         /** @description An agent with its character. */
         AgentDetail: {
             agent: components["schemas"]["AgentSummary"];
@@ -593,6 +668,43 @@ export interface components {
             name: string;
             /** @description `created`, `starting`, `running`, `degraded`, `stopping`, `stopped` or `failed`. */
             state: string;
+        };
+        /** @description A message, and what became of it at each agent. */
+        Answered: components["schemas"]["Accepted"] & {
+            answers: components["schemas"]["OutcomeView"][];
+        };
+        /** @description A committed part of an answer. */
+        AnswerPart: {
+            actions?: string[];
+            /** Format: uuid */
+            agent: string;
+            /** Format: int64 */
+            at: number;
+            attachments?: components["schemas"]["FileView"][];
+            buttons?: Record<string, never>[][];
+            channel: string;
+            /** Format: uuid */
+            id: string;
+            /** Format: uuid */
+            inReplyTo?: string | null;
+            /** @description Such as `offline script`. */
+            label?: string | null;
+            /**
+             * Format: uuid
+             * @description The memory that it shows.
+             */
+            memory?: string | null;
+            /**
+             * Format: int32
+             * @description Its number within the turn, from 0.
+             */
+            part: number;
+            /** Format: uuid */
+            room: string;
+            /** @description Markdown. */
+            text: string;
+            /** Format: uuid */
+            turn: string;
         };
         /** @description Blocks. */
         BlockList: {
@@ -643,6 +755,18 @@ export interface components {
             origin: string;
             /** @description The object. */
             target: string;
+        };
+        /** @description A conversation of the web. */
+        ChatRoom: components["schemas"]["RoomView"] & {
+            /** @description The channel that its agents share. */
+            channel: string;
+        };
+        /** @description Conversations of the web. */
+        ChatRoomList: {
+            /** @description The rows. */
+            items: components["schemas"]["ChatRoom"][];
+            /** @description Cursor of the next page; none at the end. A page may have few rows and still have a next one. */
+            next?: string | null;
         };
         /** @description Connectors. */
         ConnectorList: {
@@ -755,6 +879,33 @@ export interface components {
             /** Format: uuid */
             turn: string;
         };
+        /** @description A file of an answer. */
+        FileView: {
+            description: string;
+            /** @description Its name. */
+            name: string;
+            /** @description Its media type, where it is known. */
+            type?: string | null;
+            /** @description Its address: `https:` or `data:`. */
+            url: string;
+        };
+        /** @description A message as one agent heard it. */
+        HeardView: {
+            /** Format: uuid */
+            agent: string;
+            /**
+             * Format: uuid
+             * @description Id of the message. `galatea explain` takes it, and `/api/v1/messages/{id}`.
+             */
+            id: string;
+            /** @description False if the message was stored before: it is not answered again. */
+            new: boolean;
+            /**
+             * Format: uuid
+             * @description The agent's room.
+             */
+            room: string;
+        };
         /** @description A user to add. */
         InviteUser: {
             /** @description Its name, unique. */
@@ -844,6 +995,28 @@ export interface components {
             secret: string;
             token: components["schemas"]["Token"];
         };
+        /** @description What became of a message. */
+        OutcomeView: {
+            /** Format: uuid */
+            agent: string;
+            /** @description `answer`, `skip`, `merged`, `command`, `expired`, `failed`. */
+            decision?: string | null;
+            /**
+             * Format: uuid
+             * @description Id of the message.
+             */
+            id: string;
+            /** @description The parts of the answer, in order. */
+            messages: components["schemas"]["AnswerPart"][];
+            /** @description Why there is no answer, in a sentence. */
+            reason?: string | null;
+            /** Format: uuid */
+            room: string;
+            /** @description `answered`, `silent`, `failed`, or `waiting` if it is not finished yet. */
+            state: string;
+            /** Format: uuid */
+            turn?: string | null;
+        };
         /** @description People. */
         PersonList: {
             /** @description The rows. */
@@ -915,6 +1088,44 @@ export interface components {
             source: string;
             /** Format: uuid */
             world: string;
+        };
+        /** @description A person of another program. */
+        Sender: {
+            /** @description Id of the person in that program. */
+            id: string;
+            /** @description The name that agents know them by. */
+            name?: string | null;
+        };
+        /** @description A message to agents. */
+        SendMessage: {
+            /**
+             * Format: uuid
+             * @description The agent; or `agents`.
+             */
+            agent?: string | null;
+            /** @description Agents that share the room. Each decides for itself whether to answer, and hears the others. */
+            agents?: string[];
+            /** @description At most 4 files of 4 MiB together. */
+            attachments?: components["schemas"]["Upload"][];
+            /**
+             * @description An id of the sender's own choice. A message with a known one is stored once, and gets the answer that
+             *     it got before.
+             */
+            clientId?: string | null;
+            /** @description True for a room that others may write into as well. Rooms of several agents always are. */
+            group?: boolean;
+            /**
+             * Format: uuid
+             * @description The message that it answers.
+             */
+            inReplyTo?: string | null;
+            /** @description The name that people see, for a new room. */
+            name?: string | null;
+            /** @description The id of a room of the web, or a name of one's own choice. Absent: the sender's private room. */
+            room?: string | null;
+            sender?: components["schemas"]["Sender"] | null;
+            /** @description Markdown. */
+            text?: string;
         };
         /** @description A session. */
         Session: {
@@ -1032,6 +1243,15 @@ export interface components {
              */
             turn?: string | null;
             verdict?: components["schemas"]["VerdictView"] | null;
+        };
+        /** @description A file. */
+        Upload: {
+            /** @description Its bytes in base64. */
+            data: string;
+            /** @description Its name. */
+            name: string;
+            /** @description Its media type, such as `image/png`. */
+            type?: string;
         };
         /** @description What was used on a day, by room, person and model. */
         UsageLine: {
@@ -2131,6 +2351,132 @@ export interface operations {
             };
         };
     };
+    listChats: {
+        parameters: {
+            query?: {
+                /** @description The cursor of the page before. */
+                after?: string;
+                /** @description Only of this agent. */
+                agent?: string;
+                /** @description Rows of a page. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatRoomList"];
+                };
+            };
+            /** @description A parameter or the body is wrong */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nobody is signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The role is not enough, or the page is a foreign one */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such method */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The state of the thing does not allow it */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body does not fit */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database is away, or there is no place for another stream */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listConnectors: {
         parameters: {
             query?: never;
@@ -2766,6 +3112,265 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description A parameter or the body is wrong */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nobody is signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The role is not enough, or the page is a foreign one */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such method */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The state of the thing does not allow it */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body does not fit */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database is away, or there is no place for another stream */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sendMessage: {
+        parameters: {
+            query?: {
+                /** @description Seconds to wait for the answer. */
+                timeout?: number;
+                /** @description `false`: answers at once with 202 and the id to look up. */
+                wait?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SendMessage"];
+            };
+        };
+        responses: {
+            /** @description Answered, or not answered for a reason */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Answered"];
+                    "text/event-stream": components["schemas"]["AnswerPart"];
+                };
+            };
+            /** @description Taken in; not finished yet */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Answered"];
+                };
+            };
+            /** @description A parameter or the body is wrong */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Nobody is signed in */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The role is not enough, or the page is a foreign one */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such thing */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such method */
+            405: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The state of the thing does not allow it */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is too long */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body does not fit */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many attempts */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database is away, or there is no place for another stream */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getMessage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OutcomeView"];
+                };
             };
             /** @description A parameter or the body is wrong */
             400: {

@@ -4,18 +4,19 @@ import { api, read } from '../client';
 import type { Change, DeviceSession, Session, SignIn, Token, User } from '../types';
 import { type Asked, byId, each, type Handlers, number, type S, shaped } from './asked';
 
+let role: Session['role'] = 'viewer';
+
+/** The role of who is signed in, as the server said it last. */
+export function signedIn(): { role: Session['role'] } {
+  return { role };
+}
+
 async function session({ signal }: Asked): Promise<Session> {
   const found = await read(api.GET('/api/v1/session', { signal }));
+  role = found.role as Session['role'];
   const made = shaped<Session>(found, 'serverTime');
   if (made) return made;
-  return {
-    user: found.name,
-    role: found.role as Session['role'],
-    version: '',
-    persona: '',
-    offline: false,
-    serverTime: Date.now(),
-  };
+  return { user: found.name, role, version: '', persona: '', offline: false, serverTime: Date.now() };
 }
 
 function user(row: S['UserView'], me: string, owners: number): User {
@@ -95,15 +96,19 @@ async function changes(asked: Asked) {
   return each(await read(api.GET('/api/v1/changes', { params: { query }, signal: asked.signal })), change);
 }
 
-/** Ways to sign in besides a link. The server has none yet. */
-async function ways(): Promise<SignIn> {
-  return { password: false, oidc: null, dataFolder: '' };
+/** Ways to sign in besides a link. */
+async function ways({ signal }: Asked): Promise<SignIn> {
+  const found = await read(api.GET('/api/v1/session/ways', { signal }));
+  return { password: found.password, oidc: found.oidc ?? null };
 }
 
 export const HOUSE: Handlers = {
   'GET session/ways': ways,
   'GET session': session,
   'POST session': ({ body }) => read(api.POST('/api/v1/session', { body: body as S['SignIn'] })),
+  'POST session/password': ({ body }) =>
+    read(api.POST('/api/v1/session/password', { body: body as S['NameAndPassword'] })),
+  'PUT session/password': ({ body }) => read(api.PUT('/api/v1/session/password', { body: body as S['SetPassword'] })),
   'DELETE session': () => read(api.DELETE('/api/v1/session')),
   'GET users': users,
   'POST users': invite,

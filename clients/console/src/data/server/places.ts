@@ -118,7 +118,15 @@ async function messages(asked: Asked) {
   return { ...list, items: list.items.sort((a, b) => a.at - b.at) };
 }
 
+/** Conversations of the web that the user takes part in. */
+async function chats(asked: Asked) {
+  const query = { agent: text(asked, 'agent'), limit: number(asked, 'limit') };
+  const page = await read(api.GET('/api/v1/chat/rooms', { params: { query }, signal: asked.signal }));
+  return each(page, room);
+}
+
 export const PLACES: Handlers = {
+  'GET chat/rooms': chats,
   'GET people': people,
   'GET rooms': rooms,
   'GET rooms/:id/messages': messages,
