@@ -380,6 +380,32 @@ CREATE TABLE recorded_changes (
     origin text NOT NULL
 );
 
+-- Settings that operators set, of one agent or (the nil id) of all. The value of a secret is sealed.
+CREATE TABLE stored_settings (
+    agent_id uuid NOT NULL,
+    name text NOT NULL,
+    value text NOT NULL,
+    sealed boolean NOT NULL,
+    at bigint NOT NULL,
+    actor text NOT NULL,
+    PRIMARY KEY (agent_id, name)
+);
+
+-- Every version of a character, without secrets. `file` is the digest of its file when the version was stored.
+CREATE TABLE character_versions (
+    agent_id uuid NOT NULL,
+    version bigint NOT NULL,
+    at bigint NOT NULL,
+    actor text NOT NULL,
+    from_file boolean NOT NULL,
+    file text,
+    body json NOT NULL,
+    PRIMARY KEY (agent_id, version)
+);
+
+-- Agents that operators created: they have no file.
+CREATE TABLE created_agents (agent_id uuid NOT NULL PRIMARY KEY);
+
 -- Answers to requests that may come twice, by the digest of user and key.
 CREATE TABLE kept_answers (
     key text NOT NULL PRIMARY KEY,

@@ -383,6 +383,32 @@ CREATE TABLE recorded_changes (
     origin TEXT NOT NULL
 ) STRICT;
 
+-- Settings that operators set, of one agent or (the nil id) of all. The value of a secret is sealed.
+CREATE TABLE stored_settings (
+    agent_id BLOB NOT NULL,
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    sealed INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    PRIMARY KEY (agent_id, name)
+) STRICT, WITHOUT ROWID;
+
+-- Every version of a character, without secrets. `file` is the digest of its file when the version was stored.
+CREATE TABLE character_versions (
+    agent_id BLOB NOT NULL,
+    version INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    from_file INTEGER NOT NULL,
+    file TEXT,
+    body TEXT NOT NULL,
+    PRIMARY KEY (agent_id, version)
+) STRICT, WITHOUT ROWID;
+
+-- Agents that operators created: they have no file.
+CREATE TABLE created_agents (agent_id BLOB NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID;
+
 -- Answers to requests that may come twice, by the digest of user and key.
 CREATE TABLE kept_answers (
     key TEXT NOT NULL PRIMARY KEY,

@@ -46,6 +46,7 @@ mod record;
 #[doc(hidden)]
 pub mod shared_breaker;
 mod step;
+mod stored_setting;
 pub mod task;
 mod task_queue;
 mod turn;
@@ -90,6 +91,7 @@ pub use self::{
     partition::{Partition, ROOM_PARTITIONS, room_partition},
     record::{KeptAnswer, RecordStore, RecordedChange},
     step::{JournalStep, StepStore},
+    stored_setting::{CharacterVersion, SettingStore, StoredSetting},
     task_queue::{TaskCommit, TaskQueue},
     turn::{FinishedMessage, NewDelivery, TurnRecord},
     usage::{
@@ -148,6 +150,7 @@ pub trait Store:
     + HouseStore
     + RecordStore
     + LiveStore
+    + SettingStore
 {
 }
 impl<T> Store for T where
@@ -171,6 +174,7 @@ impl<T> Store for T where
         + HouseStore
         + RecordStore
         + LiveStore
+        + SettingStore
 {
 }
 

@@ -46,6 +46,7 @@ mod rows;
 mod search;
 mod sqlite;
 mod step;
+mod stored_setting;
 mod task;
 mod task_queue;
 mod terms;

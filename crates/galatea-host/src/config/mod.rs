@@ -30,8 +30,8 @@ use crate::report::{Faults, Report};
 
 pub use names::{ELIZAOS_ONLY, looks_secret, nearest};
 pub use own::{
-    CHARACTER_FILES, DATABASE_URL, GALATEA_DATA_DIR, GALATEA_ROLE, LOG_JSON_FORMAT, LOG_LEVEL,
-    SERVER_HOST, SERVER_PORT, check_database,
+    CHARACTER_FILES, DATABASE_URL, GALATEA_DATA_DIR, GALATEA_ROLE, GALATEA_SECRET_KEY,
+    LOG_JSON_FORMAT, LOG_LEVEL, SECRET_SALT, SERVER_HOST, SERVER_PORT, check_database,
 };
 pub use variables::{Group, PROCESS, find as find_variable, groups};
 
@@ -58,6 +58,7 @@ pub struct SourceFile {
 }
 
 /// The configuration of a process.
+#[derive(Clone)]
 pub struct Configuration {
     /// Settings of the process: environment, `.env`, `galatea.toml`.
     pub settings: Settings,
@@ -147,6 +148,11 @@ impl Configuration {
             redactor: redactor.clone(),
             working_dir: sources.working_dir.clone(),
         })
+    }
+
+    /// Masks the secrets of the configuration.
+    pub(crate) fn redactor(&self) -> &Redactor {
+        &self.redactor
     }
 
     /// Settings of one agent: those of its character, then environment variables for this character

@@ -2,6 +2,8 @@
 
 use galatea_core::{Result, Settings, Variable, redact::Redactor};
 
+pub use crate::storage::seal::GALATEA_SECRET_KEY;
+
 /// Character files to run if the command line names none.
 pub const CHARACTER_FILES: Variable = Variable::new(
     "CHARACTER_FILES",
@@ -33,6 +35,12 @@ pub const GALATEA_ROLE: Variable = Variable::new(
     "What this process does where several share a PostgreSQL: all; ingress (connects and sends), worker (answers), api (only reports the state).",
 )
 .or("all");
+/// Salt under which elizaOS encrypted secrets of characters.
+pub const SECRET_SALT: Variable = Variable::new(
+    "SECRET_SALT",
+    "The salt under which elizaOS encrypted secrets of a character; with it they are read from the character file. elizaOS's own default is tried without it.",
+)
+.secret();
 /// Log level or filter.
 pub const LOG_LEVEL: Variable =
     Variable::new("LOG_LEVEL", "Log lines from this level on: trace, debug, info, warn, error; or filters such as warn,galatea_telegram=debug.").or("info");
@@ -50,6 +58,8 @@ pub(super) const VARIABLES: &[Variable] = &[
     SERVER_PORT,
     DATABASE_URL,
     GALATEA_ROLE,
+    GALATEA_SECRET_KEY,
+    SECRET_SALT,
     LOG_LEVEL,
     LOG_JSON_FORMAT,
 ];

@@ -95,6 +95,6 @@ impl Ops {
     }
 }
 
-fn no_agent(id: AgentId) -> Error {
+pub(super) fn no_agent(id: AgentId) -> Error {
     Error::not_found("there is no such agent in this process").with("agent", id)
 }

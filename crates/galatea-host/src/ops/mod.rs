@@ -1,12 +1,24 @@
 //! What an operator can do: one file per resource, each operation authorised, and recorded if it
 //! changes something. The API, the sockets and the command line have no other way in.
 
+mod access;
 mod agents;
+mod approvals;
+mod characters;
+mod cluster;
+mod connectors;
+mod grants;
 mod house;
+mod installation;
+mod knowledge;
 pub mod live;
+mod mcp;
 mod places;
+mod plugins;
 mod queues;
+mod settings;
 mod system;
+mod tasks;
 
 use galatea_core::{
     Clock, CredentialId, Error, ErrorKind, Result, Store, UserId,
@@ -16,9 +28,27 @@ use galatea_runtime::Orchestrator;
 use serde_json::Value;
 use std::sync::Arc;
 
+pub use access::{ListedPairing, NewBlock, block_id};
 pub use agents::AgentView;
-pub use galatea_runtime::{AgentInfo, ConnectorStatus};
+pub use characters::{CurrentCharacter, Remark};
+pub use cluster::ClusterView;
+pub use connectors::connector_id;
+pub use galatea_knowledge::RankedPiece;
+pub use galatea_mcp::{Phase, Pinned, ServerView, config::Transport};
+pub use galatea_runtime::{
+    AgentInfo, BudgetState, ConnectorStatus, PluginInfo, PluginState, ServiceInfo,
+    approvals::{WaitingAction, WaitingActions},
+    pairing::Invitation,
+    tools::KnownTool,
+};
+pub use grants::{NewGrant, grant_id};
 pub use house::{NewSecret, digest};
+pub use installation::Installation;
+pub use knowledge::{DocumentState, FoundPiece, ListedDocument, Upload};
+pub use mcp::{ListedServer, ListedServerTool, NewServer};
+pub use plugins::{ListedPlugin, ListedService, ListedTool};
+pub use settings::{ChangedSetting, ListedSetting};
+pub use tasks::ListedTask;
 
 /// Who asks for an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +101,8 @@ pub struct Ops {
     clock: Arc<dyn Clock>,
     /// None for commands that run beside the process with the agents.
     orchestrator: Option<Arc<Orchestrator>>,
+    /// Settings and characters; none for commands that run beside the process.
+    installation: Option<Arc<Installation>>,
 }
 
 impl Ops {
@@ -80,7 +112,7 @@ impl Ops {
         clock: Arc<dyn Clock>,
         orchestrator: Option<Arc<Orchestrator>>,
     ) -> Self {
-        Self { store, clock, orchestrator }
+        Self { store, clock, orchestrator, installation: None }
     }
 
     /// The store, for what follows events.

@@ -1,14 +1,22 @@
 //! The routes: one file per resource.
 
+mod access;
 mod agents;
+mod characters;
+mod cluster;
 mod console;
 mod events;
 mod health;
 mod house;
+mod knowledge;
+mod mcp;
 mod pages;
 mod places;
+mod plugins;
 mod queues;
+mod settings;
 mod system;
+mod work;
 
 use axum::{
     Router,
@@ -57,6 +65,14 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .merge(queues::routes())
         .merge(system::routes())
         .merge(events::routes())
+        .merge(work::routes())
+        .merge(plugins::routes())
+        .merge(access::routes())
+        .merge(knowledge::routes())
+        .merge(mcp::routes())
+        .merge(cluster::routes())
+        .merge(settings::routes())
+        .merge(characters::routes())
 }
 
 /// The description of the API.

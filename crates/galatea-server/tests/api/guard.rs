@@ -37,6 +37,24 @@ const NEEDS: &[(OperatorRole, &[&str])] = &[
             "listConnectors",
             "listUsage",
             "followEvents",
+            "listTasks",
+            "listPlugins",
+            "listServices",
+            "listTools",
+            "listGrants",
+            "listAllBlocks",
+            "listLinks",
+            "listDocuments",
+            "askDocuments",
+            "listServers",
+            "getCluster",
+            "listBudgets",
+            "getSystem",
+            "listSettings",
+            "getCharacter",
+            "listCharacterVersions",
+            "diffCharacter",
+            "validateCharacter",
         ],
     ),
     (
@@ -48,6 +66,29 @@ const NEEDS: &[(OperatorRole, &[&str])] = &[
             "deleteMemory",
             "retryDelivery",
             "dropDelivery",
+            "runTask",
+            "pauseTask",
+            "removeTask",
+            "listApprovals",
+            "approveActions",
+            "refuseActions",
+            "listPairings",
+            "approvePairing",
+            "refusePairing",
+            "inviteFriend",
+            "addBlock",
+            "removeBlock",
+            "blockPerson",
+            "addDocument",
+            "removeDocument",
+            "beginUpload",
+            "getUpload",
+            "continueUpload",
+            "checkConnector",
+            "reconnectConnector",
+            "saveCharacter",
+            "revertCharacter",
+            "previewCharacter",
         ],
     ),
     (
@@ -60,6 +101,17 @@ const NEEDS: &[(OperatorRole, &[&str])] = &[
             "removeUser",
             "resetUser",
             "listChanges",
+            "changePlugin",
+            "addGrant",
+            "removeGrant",
+            "addServer",
+            "removeServer",
+            "testServer",
+            "approveServer",
+            "repairConnector",
+            "setSetting",
+            "createAgent",
+            "removeAgent",
         ],
     ),
 ];
@@ -72,7 +124,8 @@ fn operations() -> Vec<(String, String, String)> {
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
             let id = operation["operationId"].as_str().unwrap().to_owned();
-            let path = path.replace("{id}", "018f5f3a-0000-7000-8000-000000000000");
+            let id = "018f5f3a-0000-7000-8000-000000000000";
+            let path = path.replace("{id}", id).replace("{grant}", id).replace("{name}", "nobody");
             all.push((id, method.to_uppercase(), path));
         }
     }

@@ -50,6 +50,9 @@ const WHOLE: &[(&str, &[&str])] = &[
     ("audit::MISSING", &["connector_state"]),
     ("count", &["memories"]),
     ("house::USERS", &["users"]),
+    // Operators set few settings and create few agents; both are read at a start.
+    ("stored_setting::SETTINGS", &["stored_settings"]),
+    ("stored_setting::CREATED", &["created_agents"]),
     ("inbox::UNEXPLAINED", &["inbox"]),
     ("outbox::SELECTED", &["outbox"]),
     ("outbox::SENT_AS", &["outbox"]),

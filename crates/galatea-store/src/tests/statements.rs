@@ -14,7 +14,7 @@ use crate::{
     dialect::{Dialects, Listed},
     doomed, effect, embedding, entity, forget, forgotten, grant, house, inbox, index, link, live,
     memory, neighbour, outbox, postgres, record, relationship, room, rows, search, sqlite, step,
-    task, usage, world,
+    stored_setting, task, usage, world,
 };
 
 /// Constants of other modules as [`Listed`].
@@ -164,6 +164,14 @@ const NAMED: &[Listed] = listed![
     search::TERMS_PROGRESS,
     step::SAVE,
     step::STEPS,
+    stored_setting::ADD_CREATED,
+    stored_setting::ADD_VERSION,
+    stored_setting::CREATED,
+    stored_setting::REMOVE,
+    stored_setting::REMOVE_CREATED,
+    stored_setting::SAVE,
+    stored_setting::SETTINGS,
+    stored_setting::VERSIONS,
     task::BY_ID,
     task::CLAIM,
     task::CONTINUE,

@@ -30,6 +30,7 @@ use galatea_host::{
     characters::personas,
     config::GALATEA_ROLE,
     look::{Color, Look},
+    ops::Installation,
     readiness,
     report::Trouble,
     storage::{data_dir::DataDir, lock::InstanceLock},
@@ -97,12 +98,14 @@ impl Start {
             parser: &executable::path(),
             place: Place::default(),
         };
-        let booted = boot::boot(options, personas).await?;
+        let booted =
+            boot::boot_stored(options, personas, configuration, &context.working_dir).await?;
 
         tokio::spawn(allocator::give_back_after_bursts());
         let stopping = Arc::new(AtomicBool::new(false));
         let probe = readiness::probe(&booted, began, Arc::clone(&stopping));
-        let server = Server::start(listener, &booted, probe, redactor.clone(), role);
+        let installation = Installation::new(&booted, configuration, &context.working_dir);
+        let server = Server::start(listener, &booted, probe, redactor.clone(), role, installation);
         let people = (!context.logs_json()).then(|| context.output.clone());
         let models = booted.agents.iter().map(|a| (a.id, a.health.clone())).collect();
         let activity = activity::Watch::start(
