@@ -353,7 +353,8 @@ CREATE TABLE users (
     role TEXT NOT NULL,
     password TEXT, -- argon2id
     created_at INTEGER NOT NULL,
-    disabled INTEGER NOT NULL
+    disabled INTEGER NOT NULL,
+    agents TEXT NOT NULL -- with which it may do more, and what
 ) STRICT, WITHOUT ROWID;
 
 -- Sessions, tokens and links. `digest` is the SHA-256 of what was handed out.
@@ -370,6 +371,7 @@ CREATE TABLE credentials (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX credentials_of_user ON credentials (user_id);
 CREATE INDEX credentials_of_kind ON credentials (kind, created_at);
+CREATE INDEX credentials_of_family ON credentials (name) WHERE kind = 'refresh';
 CREATE INDEX credentials_expiry ON credentials (expires_at) WHERE expires_at IS NOT NULL;
 
 CREATE TABLE recorded_changes (
@@ -408,6 +410,21 @@ CREATE TABLE character_versions (
 
 -- Agents that operators created: they have no file.
 CREATE TABLE created_agents (agent_id BLOB NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID;
+
+-- Addresses to which events are sent. `secret` is sealed.
+CREATE TABLE webhooks (
+    id BLOB NOT NULL PRIMARY KEY,
+    url TEXT NOT NULL,
+    secret TEXT NOT NULL,
+    kinds TEXT NOT NULL,
+    agent_id BLOB,
+    seq INTEGER NOT NULL,
+    next_at INTEGER NOT NULL,
+    failures INTEGER NOT NULL,
+    last_error TEXT,
+    created_at INTEGER NOT NULL,
+    actor TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- Answers to requests that may come twice, by the digest of user and key.
 CREATE TABLE kept_answers (

@@ -51,6 +51,7 @@ pub mod task;
 mod task_queue;
 mod turn;
 mod usage;
+mod webhook;
 
 pub use change::RequestedChange;
 pub use derived::{DerivedChange, DerivedStore, Superseded};
@@ -98,6 +99,7 @@ pub use self::{
         Block, BlockKind, BlockStore, Holder, SharedSum, SharedTotal, SharedUse, UsageStore,
         UsageTotal,
     },
+    webhook::{Webhook, WebhookStore},
 };
 
 /// The part of a store that plugin code sees: memories, people and places, relationships and tasks.
@@ -151,6 +153,7 @@ pub trait Store:
     + RecordStore
     + LiveStore
     + SettingStore
+    + WebhookStore
 {
 }
 impl<T> Store for T where
@@ -175,6 +178,7 @@ impl<T> Store for T where
         + RecordStore
         + LiveStore
         + SettingStore
+        + WebhookStore
 {
 }
 

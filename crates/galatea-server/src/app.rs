@@ -7,7 +7,7 @@ use galatea_host::{
 };
 use std::sync::Arc;
 
-use crate::attempts::Attempts;
+use crate::{attempts::Attempts, jwt::Jwt, oidc::Oidc};
 
 /// The state of the server.
 pub struct App {
@@ -17,6 +17,8 @@ pub struct App {
     pub(crate) redactor: Redactor,
     pub(crate) version: Version,
     pub(crate) attempts: Attempts,
+    pub(crate) jwt: Jwt,
+    pub(crate) oidc: Option<Arc<Oidc>>,
 }
 
 /// Version of the program, for `/version`.
@@ -37,6 +39,26 @@ impl App {
         redactor: Redactor,
         version: Version,
     ) -> Arc<Self> {
-        Arc::new(Self { ops, live, probe, redactor, version, attempts: Attempts::default() })
+        let options = ops.sign_in_options();
+        let key = ops.signing_key();
+        let jwt = Jwt::new(options.foreign.as_ref(), key);
+        let oidc = options.oidc.clone().zip(options.public.as_ref());
+        let oidc =
+            oidc.and_then(|(provider, public)| Oidc::new(provider, &public.origin, key).ok());
+        Arc::new(Self {
+            jwt,
+            oidc: oidc.map(Arc::new),
+            ops,
+            live,
+            probe,
+            redactor,
+            version,
+            attempts: Attempts::default(),
+        })
+    }
+
+    /// Browsers reach it by https, so cookies are Secure.
+    pub(crate) fn is_https(&self) -> bool {
+        self.ops.sign_in_options().public.as_ref().is_some_and(|public| public.https)
     }
 }

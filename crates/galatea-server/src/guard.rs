@@ -2,14 +2,15 @@
 //! answer. Nothing is served around it.
 
 use axum::{
-    extract::Request,
+    extract::{Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     middleware::Next,
     response::{IntoResponse as _, Response},
 };
-use std::net::IpAddr;
+use galatea_host::config::PublicUrl;
+use std::{net::IpAddr, sync::Arc};
 
-use crate::error::Problem;
+use crate::{app::App, error::Problem};
 
 /// Headers of every answer. Scripts and styles come from this server only, and none stands within a
 /// page.
@@ -28,8 +29,9 @@ const HEADERS: [(HeaderName, &str); 6] = [
 
 /// Refuses requests under a foreign name (DNS rebinding: a page whose name was made to point here
 /// sends its own name) and from foreign pages.
-pub(crate) async fn guard(request: Request, next: Next) -> Response {
-    let mut response = match refusal(&request) {
+pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let public = app.ops.sign_in_options().public.as_ref();
+    let mut response = match refusal(&request, public) {
         Some(problem) => problem.into_response(),
         None => next.run(request).await,
     };
@@ -41,18 +43,26 @@ pub(crate) async fn guard(request: Request, next: Next) -> Response {
     response
 }
 
-fn refusal(request: &Request) -> Option<Problem> {
+fn refusal(request: &Request, public: Option<&PublicUrl>) -> Option<Problem> {
     let headers = request.headers();
-    let Some(host) = only(headers, &header::HOST).filter(|host| is_this_host(host)) else {
-        return Some(foreign_host());
+    let is_public = |host: &str| public.is_some_and(|own| own.host.eq_ignore_ascii_case(host));
+    let is_ours = |host: &str| is_this_host(host) || is_public(host);
+    let Some(host) = only(headers, &header::HOST).filter(|host| is_ours(host)) else {
+        return Some(foreign_host(headers));
     };
-    if !request.uri().host().is_none_or(is_this_host) {
-        return Some(foreign_host());
+    let named = request.uri().authority().map(axum::http::uri::Authority::as_str);
+    if !named.is_none_or(is_ours) {
+        return Some(foreign_host(headers));
     }
     if headers.contains_key(header::ORIGIN) {
-        let own = only(headers, &header::ORIGIN)
-            .and_then(|origin| origin.strip_prefix("http://"))
-            .is_some_and(|origin| origin.eq_ignore_ascii_case(host));
+        let own = only(headers, &header::ORIGIN).is_some_and(|origin| {
+            match public.filter(|_| is_public(host)) {
+                Some(public) => origin == public.origin,
+                None => origin
+                    .strip_prefix("http://")
+                    .is_some_and(|origin| origin.eq_ignore_ascii_case(host)),
+            }
+        });
         if !own {
             return Some(
                 Problem::new(
@@ -67,13 +77,15 @@ fn refusal(request: &Request) -> Option<Problem> {
     None
 }
 
-fn foreign_host() -> Problem {
+fn foreign_host(headers: &HeaderMap) -> Problem {
+    let seen = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let seen: String = seen.chars().filter(|c| c.is_ascii_graphic()).take(100).collect();
     Problem::new(
         StatusCode::FORBIDDEN,
         "GAL-HOST",
-        "this server answers to its loopback address only",
+        format!("this server does not answer to the name {seen}"),
     )
-    .fix("open it as http://127.0.0.1 or http://localhost with its port")
+    .fix("open it as http://127.0.0.1 or http://localhost with its port, or set PUBLIC_URL to the address by which it is reached")
 }
 
 /// The only value of a header. Two Host headers are a smuggling attempt (RFC 9112 §3.2).
@@ -118,7 +130,7 @@ mod tests {
         for origin in origin {
             request = request.header("origin", *origin);
         }
-        refusal(&request.body(Body::empty()).unwrap()).map(|problem| problem.code)
+        refusal(&request.body(Body::empty()).unwrap(), None).map(|problem| problem.code)
     }
 
     #[test]

@@ -11,6 +11,8 @@ mod error;
 mod extract;
 mod guard;
 mod idempotency;
+mod jwt;
+mod oidc;
 mod routes;
 mod session_cookie;
 mod view;

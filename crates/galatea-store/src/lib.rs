@@ -53,6 +53,7 @@ mod terms;
 mod usage;
 mod verdict;
 mod version;
+mod webhook;
 mod world;
 
 pub use postgres::{PostgresOptions, ServerState};

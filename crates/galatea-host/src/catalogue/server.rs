@@ -123,4 +123,40 @@ pub(super) const PAGES: &[Explanation] = &[
         "It would be there again at the next start.",
         "Stop it, or take its file out of CHARACTER_FILES.",
     ),
+    Explanation::new(
+        "GAL-AUTH-PASSWORD",
+        "The name or the password is wrong",
+        "No user of this name has this password. The answer is the same for an unknown name.",
+        "Try again. An owner makes a new link for a user who forgot theirs; `galatea login` prints one on the machine itself.",
+    ),
+    Explanation::new(
+        "GAL-AUTH-WEAK",
+        "The password cannot be taken",
+        "It is too short to resist guessing, or too long to be hashed.",
+        "Take several words.",
+    ),
+    Explanation::new(
+        "GAL-AUTH-REUSE",
+        "A refresh token was used twice",
+        "Each is good for one use, so somebody has a copy. All access that followed from its sign-in has ended.",
+        "Sign in again. If no program of yours sent it twice, change the password.",
+    ),
+    Explanation::new(
+        "GAL-AUTH-JWT",
+        "The JWT does not sign in",
+        "It has ended, is for another audience, of another issuer, or its signature does not fit its key.",
+        "Compare its claims with AUTH_JWT_ISSUER and AUTH_JWT_AUDIENCE, and the clocks of both machines.",
+    ),
+    Explanation::new(
+        "GAL-AUTH-OIDC",
+        "The OpenID Connect provider did not sign the user in",
+        "It could not be reached, refused, or answered with a token that does not fit the request.",
+        "Try again; compare OIDC_ISSUER, OIDC_CLIENT_ID and the redirect address of the provider (PUBLIC_URL/api/v1/session/oidc/callback).",
+    ),
+    Explanation::new(
+        "GAL-AUTH-UNKNOWN",
+        "The provider's user was not invited",
+        "Only users that an owner invited under the name of their e-mail address may sign in.",
+        "Ask an owner for an invitation.",
+    ),
 ];

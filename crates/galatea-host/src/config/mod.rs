@@ -10,6 +10,7 @@ pub mod fuzz;
 mod names;
 mod own;
 mod secret_files;
+pub(crate) mod sign_in;
 mod text_file;
 mod toml_file;
 mod variables;
@@ -33,6 +34,7 @@ pub use own::{
     CHARACTER_FILES, DATABASE_URL, GALATEA_DATA_DIR, GALATEA_ROLE, GALATEA_SECRET_KEY,
     LOG_JSON_FORMAT, LOG_LEVEL, SECRET_SALT, SERVER_HOST, SERVER_PORT, check_database,
 };
+pub use sign_in::{ForeignTokens, OidcProvider, PUBLIC_URL, PublicUrl, SignInOptions};
 pub use variables::{Group, PROCESS, find as find_variable, groups};
 
 /// Default path of the `.env`.

@@ -17,7 +17,7 @@ pub const GALATEA_DATA_DIR: Variable =
 /// Address the health server listens on.
 pub const SERVER_HOST: Variable = Variable::new(
     "SERVER_HOST",
-    "Address of the health server; only the loopback interface is allowed.",
+    "Address of the server; another than the loopback interface needs PUBLIC_URL.",
 )
 .or("127.0.0.1");
 /// Port of the health server. The default 3000 is elizaOS's.

@@ -60,9 +60,12 @@ impl Ops {
     /// # Errors
     /// Failures of the store.
     pub async fn pairings(&self, by: &Operator) -> Result<Vec<ListedPairing>> {
-        by.need(OperatorRole::Operator)?;
+        by.need_somewhere(OperatorRole::Operator)?;
         let mut listed = Vec::new();
         for (agent, _) in self.store.agents().await? {
+            if by.need_on(OperatorRole::Operator, agent).is_err() {
+                continue;
+            }
             let waiting = pairing::pending(&*self.store, agent, self.clock.now()).await?;
             listed.extend(waiting.into_iter().map(|person| ListedPairing { agent, person }));
         }
@@ -111,7 +114,7 @@ impl Ops {
         agent: AgentId,
         days: u8,
     ) -> Result<Invitation> {
-        by.need(OperatorRole::Operator)?;
+        by.need_on(OperatorRole::Operator, agent)?;
         self.some_agents(Some(agent)).await?;
         let life = Duration::from_secs(u64::from(days) * 24 * 60 * 60);
         let made = pairing::invite(&*self.store, agent, life, self.clock.now()).await?;
@@ -140,8 +143,11 @@ impl Ops {
     /// # Errors
     /// `NotFound` for an unknown agent, `Invalid` (`GAL-BLOCK-PLATFORM`) for an unknown platform.
     pub async fn add_block(&self, by: &Operator, new: NewBlock) -> Result<Vec<Block>> {
-        by.need(OperatorRole::Operator)?;
         let NewBlock { agent, source, kind, remote, reason } = new;
+        match agent {
+            Some(agent) => by.need_on(OperatorRole::Operator, agent)?,
+            None => by.need(OperatorRole::Operator)?,
+        }
         let known = PLATFORMS.iter().map(|platform| platform.source.clone());
         // Visitors of web pages come over the API, which is no platform of the list.
         let known = known.chain([Source::new("web")]);
@@ -208,11 +214,12 @@ impl Ops {
     /// # Errors
     /// `NotFound` (`GAL-BLOCK-UNKNOWN`) if there is none.
     pub async fn remove_block(&self, by: &Operator, id: Uuid) -> Result<()> {
-        by.need(OperatorRole::Operator)?;
+        by.need_somewhere(OperatorRole::Operator)?;
         let unknown =
             || Error::not_found("this is not on the block list").with_code("GAL-BLOCK-UNKNOWN");
         let all = self.all_blocks(by, None).await?;
         let block = all.into_iter().find(|block| block_id(block) == id).ok_or_else(unknown)?;
+        by.need_on(OperatorRole::Operator, block.agent)?;
         if !self.store.unblock(block.agent, &block.source, block.kind, &block.remote).await? {
             return Err(unknown());
         }

@@ -208,7 +208,7 @@ impl Ops {
         seen: Option<i64>,
         body: &Value,
     ) -> Result<CurrentCharacter> {
-        by.need(OperatorRole::Operator)?;
+        by.need_on(OperatorRole::Operator, id)?;
         let installation = self.installation()?;
         let before = installation.persona(id)?;
         let current = self.character(by, id).await?;
@@ -239,7 +239,7 @@ impl Ops {
         id: AgentId,
         number: i64,
     ) -> Result<CurrentCharacter> {
-        by.need(OperatorRole::Operator)?;
+        by.need_on(OperatorRole::Operator, id)?;
         let installation = self.installation()?;
         let before = installation.persona(id)?;
         let current = self.character(by, id).await?;

@@ -73,8 +73,8 @@ impl Ops {
         id: &str,
         pay: bool,
     ) -> Result<Vec<Finding>> {
-        by.need(OperatorRole::Operator)?;
         let status = self.connector(by, id)?;
+        by.need_on(OperatorRole::Operator, status.agent)?;
         let connector = self.made(&status)?;
         if let Some(cost) = connector.check_cost().filter(|_| !pay) {
             let mut findings = connector.remarks();
@@ -99,7 +99,7 @@ impl Ops {
         id: &str,
         finding: &str,
     ) -> Result<Vec<Finding>> {
-        by.need(OperatorRole::Owner)?;
+        by.need_on(OperatorRole::Owner, self.connector(by, id)?.agent)?;
         let found = self.check_connector(by, id, true).await?;
         let offered = found.iter().find(|one| one.id == finding && one.repair.is_some());
         let offered = offered.ok_or_else(|| {
@@ -119,8 +119,8 @@ impl Ops {
     /// # Errors
     /// `NotFound` for an unknown connector, and any failure to make the agent anew.
     pub async fn reconnect(&self, by: &Operator, id: &str) -> Result<()> {
-        by.need(OperatorRole::Operator)?;
         let status = self.connector(by, id)?;
+        by.need_on(OperatorRole::Operator, status.agent)?;
         self.running()?.restart_agent(status.agent, DRAIN).await?;
         self.record(by, "connector.reconnect", id, None, None).await
     }

@@ -59,7 +59,7 @@ impl Ops {
     /// `NotFound` (`GAL-GRANT-TOOL`) for a pattern that means no tool of the agent, or for a place that
     /// the agent does not know.
     pub async fn add_grant(&self, by: &Operator, agent: AgentId, new: NewGrant) -> Result<Grant> {
-        by.need(OperatorRole::Owner)?;
+        by.need_on(OperatorRole::Owner, agent)?;
         let now = self.clock.now();
         let known = tools::known(&*self.store, agent, now).await?;
         new.tools.check(known.iter().map(|known| &known.tool))?;
@@ -95,7 +95,7 @@ impl Ops {
     /// # Errors
     /// `NotFound` (`GAL-GRANT-UNKNOWN`) if there is none.
     pub async fn remove_grant(&self, by: &Operator, agent: AgentId, id: Uuid) -> Result<()> {
-        by.need(OperatorRole::Owner)?;
+        by.need_on(OperatorRole::Owner, agent)?;
         let unknown = || Error::not_found("there is no such grant").with_code("GAL-GRANT-UNKNOWN");
         let grants = self.store.grants(agent).await?;
         let grant = grants.into_iter().find(|grant| grant_id(grant) == id).ok_or_else(unknown)?;

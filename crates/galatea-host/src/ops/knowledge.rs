@@ -148,7 +148,7 @@ impl Ops {
         size: u64,
         shared: bool,
     ) -> Result<Upload> {
-        by.need(OperatorRole::Operator)?;
+        by.need_on(OperatorRole::Operator, agent)?;
         self.installation()?.persona(agent)?;
         let name = checked_name(name)?;
         if size == 0 || size > LONGEST {
@@ -177,11 +177,12 @@ impl Ops {
     /// # Errors
     /// `NotFound` for an unknown one.
     pub async fn upload(&self, by: &Operator, id: Uuid) -> Result<Upload> {
-        by.need(OperatorRole::Operator)?;
+        by.need_somewhere(OperatorRole::Operator)?;
         let folder = self.uploads()?;
         let unknown = || Error::not_found("there is no such upload").with_fix("begin it again");
         let text = std::fs::read(folder.join(format!("{id}.json"))).map_err(|_| unknown())?;
         let upload: Upload = serde_json::from_slice(&text).map_err(|_| unknown())?;
+        by.need_on(OperatorRole::Operator, upload.agent)?;
         let part = folder.join(format!("{id}.part")).metadata().map_err(|_| unknown())?;
         Ok(Upload { received: part.len(), ..upload })
     }
@@ -256,8 +257,11 @@ impl Ops {
     /// `NotFound` for an unknown one, `Conflict` (`GAL-KNOW-SOURCE`) for one that the character or a
     /// setting names.
     pub async fn remove_document(&self, by: &Operator, id: Uuid) -> Result<()> {
-        by.need(OperatorRole::Operator)?;
+        by.need_somewhere(OperatorRole::Operator)?;
         for agent in self.library_agents(None)? {
+            if by.need_on(OperatorRole::Operator, agent).is_err() {
+                continue;
+            }
             let library = self.library(agent, false)?;
             let found = library.documents().await?.into_iter().find(|d| d.id == MemoryId(id));
             let added = library.added().await?;

@@ -85,7 +85,7 @@ impl Ops {
         on: Option<bool>,
         settings: BTreeMap<String, Value>,
     ) -> Result<ListedPlugin> {
-        by.need(OperatorRole::Owner)?;
+        by.need_on(OperatorRole::Owner, agent)?;
         let before = self.plugin(by, agent, name)?;
         let orchestrator = self.running()?;
         let names: Vec<String> = settings.keys().cloned().collect();

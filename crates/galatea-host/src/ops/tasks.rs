@@ -78,8 +78,8 @@ impl Ops {
     /// # Errors
     /// As [`Ops::run_task`].
     pub async fn remove_task(&self, by: &Operator, id: TaskId) -> Result<()> {
-        by.need(OperatorRole::Operator)?;
         let ListedTask { task, .. } = self.task(by, id).await?;
+        by.need_on(OperatorRole::Operator, task.agent_id)?;
         if !self.store.delete_task(task.agent_id, id).await? {
             return Err(unknown());
         }
@@ -98,8 +98,8 @@ impl Ops {
         operation: &str,
         change: impl FnOnce(&mut Task) + Send,
     ) -> Result<ListedTask> {
-        by.need(OperatorRole::Operator)?;
         let mut listed = self.task(by, id).await?;
+        by.need_on(OperatorRole::Operator, listed.task.agent_id)?;
         let before = shown(&listed.task);
         change(&mut listed.task);
         self.store.save_task(&listed.task).await?;

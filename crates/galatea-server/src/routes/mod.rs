@@ -15,7 +15,9 @@ mod places;
 mod plugins;
 mod queues;
 mod settings;
+mod sign_in;
 mod system;
+mod webhooks;
 mod work;
 
 use axum::{
@@ -72,6 +74,8 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .merge(mcp::routes())
         .merge(cluster::routes())
         .merge(settings::routes())
+        .merge(sign_in::routes())
+        .merge(webhooks::routes())
         .merge(characters::routes())
 }
 
@@ -117,6 +121,6 @@ pub fn router(app: Arc<App>) -> Router {
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)
         .layer(DefaultBodyLimit::max(BODY))
-        .layer(from_fn(guard))
+        .layer(from_fn_with_state(Arc::clone(&app), guard))
         .with_state(app)
 }

@@ -14,6 +14,7 @@ const NEEDS: &[(OperatorRole, &[&str])] = &[
         &[
             "getSession",
             "signOut",
+            "setPassword",
             "listSessions",
             "endSession",
             "listTokens",
@@ -110,13 +111,25 @@ const NEEDS: &[(OperatorRole, &[&str])] = &[
             "approveServer",
             "repairConnector",
             "setSetting",
+            "listWebhooks",
+            "addWebhook",
+            "removeWebhook",
             "createAgent",
             "removeAgent",
         ],
     ),
 ];
 /// Open to everybody: it is how one signs in.
-const OPEN: &str = "signIn";
+const OPEN: [&str; 8] = [
+    "signIn",
+    "getSignInWays",
+    "signInWithPassword",
+    "beginAccess",
+    "refreshAccess",
+    "endAccess",
+    "beginOidc",
+    "finishOidc",
+];
 
 fn operations() -> Vec<(String, String, String)> {
     let document = serde_json::to_value(galatea_server::openapi()).unwrap();
@@ -138,13 +151,13 @@ async fn every_operation_for_every_role() {
     let needs: BTreeMap<&str, OperatorRole> =
         NEEDS.iter().flat_map(|(role, ids)| ids.iter().map(|id| (*id, *role))).collect();
     let operations = operations();
-    assert_eq!(operations.len(), needs.len() + 1, "each is in the table once");
+    assert_eq!(operations.len(), needs.len() + OPEN.len(), "each is in the table once");
     let mut tokens = Vec::new();
     for role in [Viewer, Operator, Owner] {
         tokens.push((role, server.token(role).await));
     }
     for (id, method, path) in operations {
-        if id == OPEN {
+        if OPEN.contains(&id.as_str()) {
             continue;
         }
         let need = *needs.get(id.as_str()).unwrap_or_else(|| panic!("{id} is not in the table"));

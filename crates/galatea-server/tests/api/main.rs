@@ -3,7 +3,11 @@
 
 mod guard;
 mod house;
+mod jwt;
 mod lists;
 mod live;
 mod page;
+mod password;
+mod plane;
+mod stored;
 mod support;

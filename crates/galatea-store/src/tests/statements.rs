@@ -14,7 +14,7 @@ use crate::{
     dialect::{Dialects, Listed},
     doomed, effect, embedding, entity, forget, forgotten, grant, house, inbox, index, link, live,
     memory, neighbour, outbox, postgres, record, relationship, room, rows, search, sqlite, step,
-    stored_setting, task, usage, world,
+    stored_setting, task, usage, webhook, world,
 };
 
 /// Constants of other modules as [`Listed`].
@@ -80,6 +80,9 @@ const NAMED: &[Listed] = listed![
     house::EXPIRE,
     house::ADD,
     house::FIND,
+    house::FAMILY,
+    house::TAKE_REFRESH,
+    house::END_FAMILY,
     house::LIST,
     house::TAKE,
     house::NOTE_USE,
@@ -197,6 +200,11 @@ const NAMED: &[Listed] = listed![
     usage::PRUNE,
     usage::SINCE,
     usage::UNBLOCK,
+    webhook::ADD,
+    webhook::CLAIM,
+    webhook::REMOVE,
+    webhook::SETTLE,
+    webhook::WEBHOOKS,
     world::WORLD,
     world::WORLDS,
 ];

@@ -28,7 +28,7 @@ use galatea_host::{
         boot::{self, BootOptions, Booted, Place},
     },
     characters::personas,
-    config::GALATEA_ROLE,
+    config::{GALATEA_ROLE, SignInOptions},
     look::{Color, Look},
     ops::Installation,
     readiness,
@@ -78,6 +78,8 @@ impl Start {
         let data_dir = DataDir::locate(settings, &context.working_dir);
         data_dir.create()?;
         let mut lock = InstanceLock::take(data_dir.path())?;
+        let sign_in = SignInOptions::read(settings)?;
+        let public = sign_in.public.clone();
         let listener = health::bind(
             health::address(settings, self.port)?,
             &health::origin(settings, self.port),
@@ -105,7 +107,8 @@ impl Start {
         let stopping = Arc::new(AtomicBool::new(false));
         let probe = readiness::probe(&booted, began, Arc::clone(&stopping));
         let installation = Installation::new(&booted, configuration, &context.working_dir);
-        let server = Server::start(listener, &booted, probe, redactor.clone(), role, installation);
+        let server =
+            Server::start(listener, &booted, probe, redactor.clone(), role, installation, sign_in);
         let people = (!context.logs_json()).then(|| context.output.clone());
         let models = booted.agents.iter().map(|a| (a.id, a.health.clone())).collect();
         let activity = activity::Watch::start(
@@ -125,7 +128,8 @@ impl Start {
         if std::io::stderr().is_terminal() {
             let link = server.login_link().await?;
             let secret = link.expose_secret();
-            context.output.say(format_args!("Sign in once: http://{address}/login#{secret}"));
+            let place = public.map_or_else(|| format!("http://{address}"), |public| public.origin);
+            context.output.say(format_args!("Sign in once: {place}/login#{secret}"));
         }
         let took = format!("ready in {:.2} s", began.elapsed().as_secs_f64());
         context.output.say(context.output.talk_style.bold(Color::Green, &took));

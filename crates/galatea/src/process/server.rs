@@ -5,6 +5,7 @@ use galatea_core::{
 };
 use galatea_host::{
     agents::boot::Booted,
+    config::SignInOptions,
     ops::{Installation, Operator, Ops, live::Live},
     readiness::Probe,
 };
@@ -23,6 +24,8 @@ pub(crate) struct Server {
     ops: Ops,
     stop: oneshot::Sender<()>,
     task: JoinHandle<io::Result<()>>,
+    /// Sends events to addresses outside.
+    webhooks: JoinHandle<()>,
 }
 
 impl Server {
@@ -34,22 +37,26 @@ impl Server {
         redactor: Redactor,
         role: ProcessRole,
         installation: Arc<Installation>,
+        sign_in: SignInOptions,
     ) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let orchestrator = Arc::clone(&booted.orchestrator);
         let ops = Ops::new(Arc::clone(&booted.store), Arc::clone(&clock), Some(orchestrator))
-            .with_installation(installation);
+            .with_installation(installation)
+            .with_sign_in(sign_in);
         // Role `api` repeats the events of the others on its own bus.
         let keeps = role != ProcessRole::Api;
         let live = Live::start(&booted.store, &clock, booted.orchestrator.events(), keeps);
         let version = Version { version: env!("CARGO_PKG_VERSION"), commit: version::commit() };
         let app = App::new(ops.clone(), live, probe, redactor, version);
+        let sender = ops.clone();
+        let webhooks = tokio::spawn(async move { sender.send_webhooks().await });
         let (stop, stopped) = oneshot::channel();
         let stopped = async {
             let _ = stopped.await;
         };
         let task = tokio::spawn(serve(listener, router(app), limits(), stopped));
-        Self { ops, stop, task }
+        Self { ops, stop, task, webhooks }
     }
 
     /// A secret that signs an owner in once.
@@ -62,6 +69,7 @@ impl Server {
 
     /// Ends streams with a last word, and closes the port.
     pub(crate) async fn end(self) {
+        self.webhooks.abort();
         let _ = self.stop.send(());
         let _ = tokio::time::timeout(END, self.task).await;
     }

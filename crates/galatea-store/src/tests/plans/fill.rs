@@ -23,6 +23,7 @@ const SMALL: &[&str] = &[
     "stored_settings",
     "terms_progress",
     "users",
+    "webhooks",
     "_sqlx_migrations",
 ];
 
