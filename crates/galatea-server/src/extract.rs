@@ -17,7 +17,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let read = axum::Json::<T>::from_request(request, state).await;
+        let read = <axum::Json<T> as FromRequest<S>>::from_request(request, state).await;
         read.map(|axum::Json(value)| Self(value))
             .map_err(|refused| Problem::input(refused.status(), refused.body_text()))
     }
@@ -43,7 +43,7 @@ impl<S: Send + Sync> FromRequest<S> for Raw {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let read = Bytes::from_request(request, state).await;
+        let read = <Bytes as FromRequest<S>>::from_request(request, state).await;
         read.map(Self).map_err(|refused| Problem::input(refused.status(), refused.body_text()))
     }
 }

@@ -9,47 +9,47 @@ pub const PUBLIC_URL: Variable = Variable::new(
     "The address by which browsers of other machines reach the server, such as https://bot.example.org: its name is answered besides the loopback names, pages of it are the server's own, links name it, and cookies are Secure if it is https. SERVER_HOST may be another address than the loopback one only with it.",
 );
 /// elizaOS's token of the server.
-pub const ELIZA_SERVER_AUTH_TOKEN: Variable = Variable::new(
+pub(crate) const ELIZA_SERVER_AUTH_TOKEN: Variable = Variable::new(
     "ELIZA_SERVER_AUTH_TOKEN",
     "A token that may do everything, as elizaOS has it: sent as X-API-KEY or as Authorization: Bearer.",
 )
 .secret();
 /// Issuer of foreign tokens.
-pub const AUTH_JWT_ISSUER: Variable = Variable::new(
+pub(crate) const AUTH_JWT_ISSUER: Variable = Variable::new(
     "AUTH_JWT_ISSUER",
     "Issuer (iss) of JWTs of another program that sign in here; needs AUTH_JWT_AUDIENCE, and AUTH_JWT_SECRET or AUTH_JWT_JWKS_URL.",
 );
 /// Audience of foreign tokens.
-pub const AUTH_JWT_AUDIENCE: Variable =
+pub(crate) const AUTH_JWT_AUDIENCE: Variable =
     Variable::new("AUTH_JWT_AUDIENCE", "Audience (aud) that such JWTs have to name.");
 /// Secret of foreign tokens.
-pub const AUTH_JWT_SECRET: Variable = Variable::new(
+pub(crate) const AUTH_JWT_SECRET: Variable = Variable::new(
     "AUTH_JWT_SECRET",
     "Secret of such JWTs signed with HS256, of at least 32 bytes.",
 )
 .alias(&["JWT_SECRET"])
 .secret();
 /// Keys of foreign tokens.
-pub const AUTH_JWT_JWKS_URL: Variable = Variable::new(
+pub(crate) const AUTH_JWT_JWKS_URL: Variable = Variable::new(
     "AUTH_JWT_JWKS_URL",
     "Address of the key set (JWKS) of such JWTs signed with RS256 or EdDSA.",
 );
 /// Role of foreign tokens.
-pub const AUTH_JWT_ROLE: Variable = Variable::new(
+pub(crate) const AUTH_JWT_ROLE: Variable = Variable::new(
     "AUTH_JWT_ROLE",
     "The most that such a JWT may do: viewer, operator or owner. Its claim galatea_role may say less.",
 )
 .or("viewer");
 /// Issuer of OpenID Connect.
-pub const OIDC_ISSUER: Variable = Variable::new(
+pub(crate) const OIDC_ISSUER: Variable = Variable::new(
     "OIDC_ISSUER",
     "Address of an OpenID Connect provider that signs users in; its users are those invited under their e-mail address. Needs OIDC_CLIENT_ID and PUBLIC_URL.",
 );
 /// Id of this program at the provider.
-pub const OIDC_CLIENT_ID: Variable =
+pub(crate) const OIDC_CLIENT_ID: Variable =
     Variable::new("OIDC_CLIENT_ID", "The id of this program at the OpenID Connect provider.");
 /// Secret of this program at the provider.
-pub const OIDC_CLIENT_SECRET: Variable = Variable::new(
+pub(crate) const OIDC_CLIENT_SECRET: Variable = Variable::new(
     "OIDC_CLIENT_SECRET",
     "The secret of this program at the OpenID Connect provider, if it has one.",
 )
