@@ -350,7 +350,8 @@ CREATE TABLE users (
     role text NOT NULL,
     password text, -- argon2id
     created_at bigint NOT NULL,
-    disabled boolean NOT NULL
+    disabled boolean NOT NULL,
+    agents json NOT NULL -- with which it may do more, and what
 );
 
 -- Sessions, tokens and links. `digest` is the SHA-256 of what was handed out.
@@ -367,6 +368,7 @@ CREATE TABLE credentials (
 );
 CREATE INDEX credentials_of_user ON credentials (user_id);
 CREATE INDEX credentials_of_kind ON credentials (kind, created_at);
+CREATE INDEX credentials_of_family ON credentials (name) WHERE kind = 'refresh';
 CREATE INDEX credentials_expiry ON credentials (expires_at) WHERE expires_at IS NOT NULL;
 
 CREATE TABLE recorded_changes (
@@ -378,6 +380,47 @@ CREATE TABLE recorded_changes (
     before json,
     after json,
     origin text NOT NULL
+);
+
+-- Settings that operators set, of one agent or (the nil id) of all. The value of a secret is sealed.
+CREATE TABLE stored_settings (
+    agent_id uuid NOT NULL,
+    name text NOT NULL,
+    value text NOT NULL,
+    sealed boolean NOT NULL,
+    at bigint NOT NULL,
+    actor text NOT NULL,
+    PRIMARY KEY (agent_id, name)
+);
+
+-- Every version of a character, without secrets. `file` is the digest of its file when the version was stored.
+CREATE TABLE character_versions (
+    agent_id uuid NOT NULL,
+    version bigint NOT NULL,
+    at bigint NOT NULL,
+    actor text NOT NULL,
+    from_file boolean NOT NULL,
+    file text,
+    body json NOT NULL,
+    PRIMARY KEY (agent_id, version)
+);
+
+-- Agents that operators created: they have no file.
+CREATE TABLE created_agents (agent_id uuid NOT NULL PRIMARY KEY);
+
+-- Addresses to which events are sent. `secret` is sealed.
+CREATE TABLE webhooks (
+    id uuid NOT NULL PRIMARY KEY,
+    url text NOT NULL,
+    secret text NOT NULL,
+    kinds json NOT NULL,
+    agent_id uuid,
+    seq bigint NOT NULL,
+    next_at bigint NOT NULL,
+    failures bigint NOT NULL,
+    last_error text,
+    created_at bigint NOT NULL,
+    actor text NOT NULL
 );
 
 -- Answers to requests that may come twice, by the digest of user and key.

@@ -353,7 +353,8 @@ CREATE TABLE users (
     role TEXT NOT NULL,
     password TEXT, -- argon2id
     created_at INTEGER NOT NULL,
-    disabled INTEGER NOT NULL
+    disabled INTEGER NOT NULL,
+    agents TEXT NOT NULL -- with which it may do more, and what
 ) STRICT, WITHOUT ROWID;
 
 -- Sessions, tokens and links. `digest` is the SHA-256 of what was handed out.
@@ -370,6 +371,7 @@ CREATE TABLE credentials (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX credentials_of_user ON credentials (user_id);
 CREATE INDEX credentials_of_kind ON credentials (kind, created_at);
+CREATE INDEX credentials_of_family ON credentials (name) WHERE kind = 'refresh';
 CREATE INDEX credentials_expiry ON credentials (expires_at) WHERE expires_at IS NOT NULL;
 
 CREATE TABLE recorded_changes (
@@ -382,6 +384,47 @@ CREATE TABLE recorded_changes (
     after TEXT,
     origin TEXT NOT NULL
 ) STRICT;
+
+-- Settings that operators set, of one agent or (the nil id) of all. The value of a secret is sealed.
+CREATE TABLE stored_settings (
+    agent_id BLOB NOT NULL,
+    name TEXT NOT NULL,
+    value TEXT NOT NULL,
+    sealed INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    PRIMARY KEY (agent_id, name)
+) STRICT, WITHOUT ROWID;
+
+-- Every version of a character, without secrets. `file` is the digest of its file when the version was stored.
+CREATE TABLE character_versions (
+    agent_id BLOB NOT NULL,
+    version INTEGER NOT NULL,
+    at INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    from_file INTEGER NOT NULL,
+    file TEXT,
+    body TEXT NOT NULL,
+    PRIMARY KEY (agent_id, version)
+) STRICT, WITHOUT ROWID;
+
+-- Agents that operators created: they have no file.
+CREATE TABLE created_agents (agent_id BLOB NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID;
+
+-- Addresses to which events are sent. `secret` is sealed.
+CREATE TABLE webhooks (
+    id BLOB NOT NULL PRIMARY KEY,
+    url TEXT NOT NULL,
+    secret TEXT NOT NULL,
+    kinds TEXT NOT NULL,
+    agent_id BLOB,
+    seq INTEGER NOT NULL,
+    next_at INTEGER NOT NULL,
+    failures INTEGER NOT NULL,
+    last_error TEXT,
+    created_at INTEGER NOT NULL,
+    actor TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- Answers to requests that may come twice, by the digest of user and key.
 CREATE TABLE kept_answers (

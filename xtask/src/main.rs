@@ -15,6 +15,7 @@ mod fuzz;
 mod generate;
 mod long;
 mod scaffold;
+mod schema;
 mod seeds;
 mod tidy;
 
@@ -72,6 +73,8 @@ enum Chore {
     /// Makes a new connector in a copy of the checkout, and sees that it builds, is tidy and passes
     /// the suite.
     Scaffold,
+    /// Sends generated requests to every operation of the API, where Python has schemathesis.
+    Schema(schema::Schema),
     /// Measures the release binary end to end against loopback servers.
     Bench(benched::Arguments),
     /// Kills the program at random instants under load: nothing may be lost, answered twice or out
@@ -115,6 +118,7 @@ fn run(chore: &Chore) -> Result<()> {
         Chore::Api { check } => api::run(&root, *check),
         Chore::Seeds { check } => seeds::run(&root, *check),
         Chore::Scaffold => scaffold::run(&root),
+        Chore::Schema(schema) => schema::run(&root, schema),
         Chore::Bench(arguments) => benched::run(&root, "bench", arguments),
         Chore::Chaos(chaos) => chaos::run(&root, chaos),
         Chore::Cluster(cluster) => cluster::run(&root, cluster),

@@ -38,6 +38,8 @@ pub enum Origin {
         /// Line in the file, counted from 1.
         line: usize,
     },
+    /// An operator set it: it stands in the database.
+    Stored,
     /// The default of its [`Variable`].
     Default,
 }
@@ -52,6 +54,7 @@ impl fmt::Display for Origin {
             Self::Character { file: None, field } => write!(f, "character {field}"),
             Self::Environment => f.write_str("environment"),
             Self::File { path, line } => write!(f, "{} line {line}", path.display()),
+            Self::Stored => f.write_str("console"),
             Self::Default => f.write_str("default"),
         }
     }

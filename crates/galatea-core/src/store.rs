@@ -48,10 +48,12 @@ mod record;
 #[doc(hidden)]
 pub mod shared_breaker;
 mod step;
+mod stored_setting;
 pub mod task;
 mod task_queue;
 mod turn;
 mod usage;
+mod webhook;
 
 pub use change::RequestedChange;
 pub use derived::{DerivedChange, DerivedStore, Superseded};
@@ -94,12 +96,14 @@ pub use self::{
     partition::{Partition, ROOM_PARTITIONS, room_partition},
     record::{KeptAnswer, RecordStore, RecordedChange},
     step::{JournalStep, StepStore},
+    stored_setting::{CharacterVersion, SettingStore, StoredSetting},
     task_queue::{TaskCommit, TaskQueue},
     turn::{FinishedMessage, NewDelivery, TurnRecord},
     usage::{
         Block, BlockKind, BlockStore, Holder, SharedSum, SharedTotal, SharedUse, UsageStore,
         UsageTotal,
     },
+    webhook::{Webhook, WebhookStore},
 };
 
 /// The part of a store that plugin code sees: memories, people and places, relationships and tasks.
@@ -154,6 +158,8 @@ pub trait Store:
     + LiveStore
     + ChannelStore
     + ChatStore
+    + SettingStore
+    + WebhookStore
 {
 }
 impl<T> Store for T where
@@ -179,6 +185,8 @@ impl<T> Store for T where
         + LiveStore
         + ChannelStore
         + ChatStore
+        + SettingStore
+        + WebhookStore
 {
 }
 

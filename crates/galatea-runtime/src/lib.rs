@@ -3,6 +3,7 @@
 //! (`outbox`).
 
 mod agent_room;
+pub mod approvals;
 mod backlog;
 mod budget;
 mod commands;

@@ -8,6 +8,7 @@ mod idle;
 mod learn;
 mod plugin_changes;
 mod plugins;
+mod press;
 mod run;
 mod service_runner;
 mod service_steps;

@@ -193,6 +193,11 @@ fn id(agent: AgentId, source: &Source, place: u32) -> TaskId {
 }
 
 impl PendingPairing {
+    /// The row in which they wait.
+    pub fn row(&self) -> TaskId {
+        self.row
+    }
+
     fn stored(&self, agent: AgentId) -> Task {
         let metadata = [
             ("code", json!(self.code)),

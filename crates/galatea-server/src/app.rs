@@ -1,16 +1,13 @@
 //! What every handler has.
 
-use galatea_core::{ExposeSecret as _, SecretString, redact::Redactor, store::SecretDigest};
+use galatea_core::redact::Redactor;
 use galatea_host::{
-    ops::{Ops, chat::Chat, digest, live::Live},
+    ops::{Ops, chat::Chat, live::Live},
     readiness::Probe,
 };
-use std::{
-    sync::{Arc, OnceLock},
-    time::Instant,
-};
+use std::{sync::Arc, time::Instant};
 
-use crate::{attempts::Attempts, embed::Embed, socket::Told};
+use crate::{attempts::Attempts, embed::Embed, jwt::Jwt, oidc::Oidc, socket::Told};
 
 /// The state of the server.
 pub struct App {
@@ -23,9 +20,9 @@ pub struct App {
     pub(crate) attempts: Attempts,
     pub(crate) told: Arc<Told>,
     pub(crate) started: Instant,
-    /// Digest of elizaOS's one key, where it is set.
-    pub(crate) key: OnceLock<SecretDigest>,
     pub(crate) embed: Embed,
+    pub(crate) jwt: Jwt,
+    pub(crate) oidc: Option<Arc<Oidc>>,
 }
 
 /// Version of the program, for `/version`.
@@ -47,7 +44,15 @@ impl App {
         version: Version,
     ) -> Arc<Self> {
         let chat = Chat::start(&ops, &live);
+        let options = ops.sign_in_options();
+        let key = ops.signing_key();
+        let jwt = Jwt::new(options.foreign.as_ref(), key);
+        let oidc = options.oidc.clone().zip(options.public.as_ref());
+        let oidc =
+            oidc.and_then(|(provider, public)| Oidc::new(provider, &public.origin, key).ok());
         Arc::new(Self {
+            jwt,
+            oidc: oidc.map(Arc::new),
             ops,
             live,
             chat,
@@ -57,19 +62,17 @@ impl App {
             attempts: Attempts::default(),
             told: Arc::default(),
             started: Instant::now(),
-            key: OnceLock::new(),
             embed: Embed::default(),
         })
-    }
-
-    /// Accepts elizaOS's one key (`ELIZA_SERVER_AUTH_TOKEN`) as a token of role operator. Called before the
-    /// server begins to serve.
-    pub fn accept_key(&self, key: &SecretString) {
-        let _ = self.key.set(digest(key.expose_secret()));
     }
 
     /// Pages of other servers that may show the chat script (`WEB_ORIGINS`). Called once, before it serves.
     pub fn allow_pages(&self, origins: Vec<String>) {
         self.embed.allow(origins);
+    }
+
+    /// Browsers reach it by https, so cookies are Secure.
+    pub(crate) fn is_https(&self) -> bool {
+        self.ops.sign_in_options().public.as_ref().is_some_and(|public| public.https)
     }
 }

@@ -1,8 +1,9 @@
 //! Reads paths, queries and bodies, and refuses what cannot be read with problem details.
 
 use axum::{
-    extract::{FromRequest, FromRequestParts, Request},
-    http::{StatusCode, request::Parts},
+    body::Bytes,
+    extract::{FromRequest, FromRequestParts, OptionalFromRequest, Request},
+    http::{StatusCode, header, request::Parts},
 };
 use galatea_core::store::Place;
 use serde::de::DeserializeOwned;
@@ -16,9 +17,34 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let read = axum::Json::<T>::from_request(request, state).await;
+        let read = <axum::Json<T> as FromRequest<S>>::from_request(request, state).await;
         read.map(|axum::Json(value)| Self(value))
             .map_err(|refused| Problem::input(refused.status(), refused.body_text()))
+    }
+}
+
+/// A body that may be left out.
+impl<S: Send + Sync, T: DeserializeOwned> OptionalFromRequest<S> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Option<Self>, Problem> {
+        let empty = request.headers().get(header::CONTENT_TYPE).is_none();
+        if empty {
+            return Ok(None);
+        }
+        <Self as FromRequest<S>>::from_request(request, state).await.map(Some)
+    }
+}
+
+/// A body as it is.
+pub(crate) struct Raw(pub(crate) Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for Raw {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let read = <Bytes as FromRequest<S>>::from_request(request, state).await;
+        read.map(Self).map_err(|refused| Problem::input(refused.status(), refused.body_text()))
     }
 }
 

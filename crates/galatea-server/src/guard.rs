@@ -7,6 +7,7 @@ use axum::{
     middleware::Next,
     response::{IntoResponse as _, Response},
 };
+use galatea_host::config::PublicUrl;
 use std::{net::IpAddr, sync::Arc};
 
 use crate::{app::App, embed, error::Problem};
@@ -29,8 +30,10 @@ const HEADERS: [(HeaderName, &str); 6] = [
 /// Refuses requests under a foreign name (DNS rebinding: a page whose name was made to point here
 /// sends its own name) and from foreign pages.
 pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let public = app.ops.sign_in_options().public.as_ref();
     let page = page(&app, &request);
-    let refused = if page.is_some() { foreign(&request) } else { refusal(&request) };
+    let refused =
+        if page.is_some() { foreign(&request, public) } else { refusal(&request, public) };
     let mut response = match refused {
         Some(problem) => problem.into_response(),
         None => match page.as_ref().and_then(|_| embed::preflight(&request)) {
@@ -58,23 +61,35 @@ fn page(app: &App, request: &Request) -> Option<HeaderValue> {
     HeaderValue::from_str(origin).ok()
 }
 
-/// Refuses a foreign name.
-fn foreign(request: &Request) -> Option<Problem> {
-    let own = only(request.headers(), &header::HOST).is_some_and(is_this_host)
-        && request.uri().host().is_none_or(is_this_host);
-    (!own).then(foreign_host)
+/// True for the host of `PUBLIC_URL`.
+fn is_public(host: &str, public: Option<&PublicUrl>) -> bool {
+    public.is_some_and(|own| own.host.eq_ignore_ascii_case(host))
 }
 
-fn refusal(request: &Request) -> Option<Problem> {
+/// Refuses a foreign name.
+fn foreign(request: &Request, public: Option<&PublicUrl>) -> Option<Problem> {
     let headers = request.headers();
-    if let Some(refused) = foreign(request) {
+    let is_ours = |host: &str| is_this_host(host) || is_public(host, public);
+    let named = request.uri().authority().map(axum::http::uri::Authority::as_str);
+    let own = only(headers, &header::HOST).is_some_and(is_ours) && named.is_none_or(is_ours);
+    (!own).then(|| foreign_host(headers))
+}
+
+fn refusal(request: &Request, public: Option<&PublicUrl>) -> Option<Problem> {
+    let headers = request.headers();
+    if let Some(refused) = foreign(request, public) {
         return Some(refused);
     }
     let host = only(headers, &header::HOST).unwrap_or_default();
     if headers.contains_key(header::ORIGIN) {
-        let own = only(headers, &header::ORIGIN)
-            .and_then(|origin| origin.strip_prefix("http://"))
-            .is_some_and(|origin| origin.eq_ignore_ascii_case(host));
+        let own = only(headers, &header::ORIGIN).is_some_and(|origin| {
+            match public.filter(|_| is_public(host, public)) {
+                Some(public) => origin == public.origin,
+                None => origin
+                    .strip_prefix("http://")
+                    .is_some_and(|origin| origin.eq_ignore_ascii_case(host)),
+            }
+        });
         if !own {
             return Some(
                 Problem::new(
@@ -89,13 +104,15 @@ fn refusal(request: &Request) -> Option<Problem> {
     None
 }
 
-fn foreign_host() -> Problem {
+fn foreign_host(headers: &HeaderMap) -> Problem {
+    let seen = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let seen: String = seen.chars().filter(|c| c.is_ascii_graphic()).take(100).collect();
     Problem::new(
         StatusCode::FORBIDDEN,
         "GAL-HOST",
-        "this server answers to its loopback address only",
+        format!("this server does not answer to the name {seen}"),
     )
-    .fix("open it as http://127.0.0.1 or http://localhost with its port")
+    .fix("open it as http://127.0.0.1 or http://localhost with its port, or set PUBLIC_URL to the address by which it is reached")
 }
 
 /// The only value of a header. Two Host headers are a smuggling attempt (RFC 9112 §3.2).
@@ -140,7 +157,7 @@ mod tests {
         for origin in origin {
             request = request.header("origin", *origin);
         }
-        refusal(&request.body(Body::empty()).unwrap()).map(|problem| problem.code)
+        refusal(&request.body(Body::empty()).unwrap(), None).map(|problem| problem.code)
     }
 
     #[test]

@@ -14,6 +14,8 @@ mod error;
 mod extract;
 mod guard;
 mod idempotency;
+mod jwt;
+mod oidc;
 mod routes;
 mod session_cookie;
 mod socket;

@@ -21,8 +21,9 @@ pub(crate) fn read(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// Sets the cookie. Scripts cannot read it, and no other page's request carries it.
-pub(crate) fn set(secret: &str) -> Option<HeaderValue> {
-    let text = format!("{NAME}={secret}; HttpOnly; SameSite=Strict; Path=/; Max-Age={AGE}");
+pub(crate) fn set(secret: &str, https: bool) -> Option<HeaderValue> {
+    let secure = if https { " Secure;" } else { "" };
+    let text = format!("{NAME}={secret}; HttpOnly;{secure} SameSite=Strict; Path=/; Max-Age={AGE}");
     let mut value = HeaderValue::from_str(&text).ok()?;
     value.set_sensitive(true);
     Some(value)
@@ -53,6 +54,7 @@ mod tests {
         assert_eq!(read(&["galatea_session=abc; galatea_session=def"]), None);
         assert_eq!(read(&["galatea_session=abc", "galatea_session=def"]), None);
         assert_eq!(read(&["xgalatea_session=abc; galatea_sessionx=d"]), None);
-        assert!(set("abc").unwrap().is_sensitive());
+        assert!(set("abc", false).unwrap().is_sensitive());
+        assert!(set("abc", true).unwrap().to_str().unwrap().contains("; Secure;"));
     }
 }

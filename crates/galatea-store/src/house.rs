@@ -11,8 +11,8 @@ use uuid::Uuid;
 use crate::{
     Database,
     change::{Change, Write},
-    convert::from_name,
-    dialect::{Dialects, Statement, values},
+    convert::{from_json, from_name, to_json},
+    dialect::{Dialects, Statement, Value, values},
 };
 
 /// Changes of users one after another: two that each leave the other owner would leave none. The
@@ -20,10 +20,10 @@ use crate::{
 pub(crate) const LOCK: Dialects =
     Dialects { sqlite: "", postgres: "SELECT pg_advisory_xact_lock(1271819331, 1)" };
 pub(crate) const USERS: Dialects = Dialects::same(
-    "SELECT id, name, role, password, created_at, disabled FROM users ORDER BY name",
+    "SELECT id, name, role, CAST(agents AS text) AS agents, password, created_at, disabled FROM users ORDER BY name",
 );
 pub(crate) const ADD_USER: Dialects = Dialects::same(
-    "INSERT INTO users (id, name, role, password, created_at, disabled) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
+    "INSERT INTO users (id, name, role, password, created_at, disabled, agents) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
 );
 macro_rules! owner_remains {
     ($this:literal) => {
@@ -33,7 +33,7 @@ macro_rules! owner_remains {
     };
 }
 pub(crate) const CHANGE_USER: Dialects = Dialects::same(concat!(
-    "UPDATE users SET role = $2, password = $3, disabled = $4 WHERE id = $1 AND ",
+    "UPDATE users SET role = $2, password = $3, disabled = $4, agents = $5 WHERE id = $1 AND ",
     owner_remains!("role <> 'owner' OR disabled OR ($2 = 'owner' AND NOT $4) OR ")
 ));
 pub(crate) const REMOVE_USER: Dialects = Dialects::same(concat!(
@@ -57,9 +57,14 @@ macro_rules! credential {
     };
 }
 pub(crate) const FIND: Dialects = credential!(
-    ", u.name AS user_name, u.role AS user_role, u.created_at AS user_created \
+    ", u.name AS user_name, u.role AS user_role, CAST(u.agents AS text) AS user_agents, u.created_at AS user_created \
      FROM credentials c JOIN users u ON u.id = c.user_id \
      WHERE c.digest = $1 AND (c.expires_at > $2 OR c.expires_at IS NULL) AND NOT u.disabled"
+);
+pub(crate) const FAMILY: Dialects = credential!(
+    ", u.name AS user_name, u.role AS user_role, CAST(u.agents AS text) AS user_agents, u.created_at AS user_created \
+     FROM credentials c JOIN users u ON u.id = c.user_id \
+     WHERE c.kind = 'refresh' AND c.name = $1 AND c.used_at IS NULL AND c.expires_at > $2 AND NOT u.disabled ORDER BY c.created_at DESC LIMIT 1"
 );
 pub(crate) const LIST: Dialects = credential!(
     " FROM credentials c WHERE c.kind = $1 AND (c.expires_at > $2 OR c.expires_at IS NULL) ORDER BY c.created_at DESC LIMIT 1000"
@@ -67,17 +72,24 @@ pub(crate) const LIST: Dialects = credential!(
 pub(crate) const TAKE: Dialects = Dialects::same(
     "DELETE FROM credentials WHERE digest = $1 AND kind = 'link' AND expires_at > $2",
 );
+pub(crate) const TAKE_REFRESH: Dialects = Dialects::same(
+    "UPDATE credentials SET used_at = $2 WHERE digest = $1 AND kind = 'refresh' AND used_at IS NULL AND expires_at > $2",
+);
+pub(crate) const END_FAMILY: Dialects =
+    Dialects::same("DELETE FROM credentials WHERE kind = 'refresh' AND name = $1");
 pub(crate) const NOTE_USE: Dialects =
     Dialects::same("UPDATE credentials SET used_at = $2 WHERE id = $1");
 pub(crate) const END: Dialects = Dialects::same("DELETE FROM credentials WHERE id = $1");
-pub(crate) const END_SESSIONS: Dialects =
-    Dialects::same("DELETE FROM credentials WHERE user_id = $1 AND kind = 'session' AND id <> $2");
+pub(crate) const END_SESSIONS: Dialects = Dialects::same(
+    "DELETE FROM credentials WHERE user_id = $1 AND (kind = 'session' OR kind = 'refresh') AND id <> $2",
+);
 
 #[derive(FromRow)]
 struct StoredUser {
     id: Uuid,
     name: String,
     role: String,
+    agents: String,
     password: Option<String>,
     created_at: i64,
     disabled: bool,
@@ -89,6 +101,7 @@ impl StoredUser {
             id: UserId(self.id),
             name: self.name,
             role: from_name("role", self.role)?,
+            agents: from_json("roles of agents", &self.agents)?,
             password: self.password,
             created_at: Timestamp(self.created_at),
             disabled: self.disabled,
@@ -129,7 +142,25 @@ struct Found {
     credential: Stored,
     user_name: String,
     user_role: String,
+    user_agents: String,
     user_created: i64,
+}
+
+impl Found {
+    fn decode(self) -> Result<(Credential, User)> {
+        let credential = self.credential.decode()?;
+        let role: OperatorRole = from_name("role", self.user_role)?;
+        let user = User {
+            id: credential.user,
+            name: self.user_name,
+            role,
+            agents: from_json("roles of agents", &self.user_agents)?,
+            password: None,
+            created_at: Timestamp(self.user_created),
+            disabled: false,
+        };
+        Ok((credential, user))
+    }
 }
 
 impl Database {
@@ -148,14 +179,17 @@ impl HouseStore for Database {
     }
 
     async fn add_user(&self, user: &User) -> Result<bool> {
-        let User { id, name, role, password, created_at, disabled } = user;
-        let values =
+        let User { id, name, role, agents, password, created_at, disabled } = user;
+        let mut values =
             values![id.0, name.as_str(), role.as_str(), password.clone(), created_at.0, *disabled];
+        values.push(Value::Json(Some(to_json(agents)?)));
         Ok(self.write_one(ADD_USER.with(values)).await? > 0)
     }
 
     async fn change_user(&self, user: &User) -> Result<bool> {
-        let values = values![user.id.0, user.role.as_str(), user.password.clone(), user.disabled];
+        let mut values =
+            values![user.id.0, user.role.as_str(), user.password.clone(), user.disabled];
+        values.push(Value::Json(Some(to_json(&user.agents)?)));
         let statements = vec![LOCK.with(values![]), CHANGE_USER.with(values)];
         Ok(self.write_all(statements, 1).await? > 0)
     }
@@ -191,18 +225,20 @@ impl HouseStore for Database {
         now: Timestamp,
     ) -> Result<Option<(Credential, User)>> {
         let found = self.fetch_one::<Found>(FIND.with(values![digest.0.as_str(), now.0])).await?;
-        let Some(found) = found else { return Ok(None) };
-        let credential = found.credential.decode()?;
-        let role: OperatorRole = from_name("role", found.user_role)?;
-        let user = User {
-            id: credential.user,
-            name: found.user_name,
-            role,
-            password: None,
-            created_at: Timestamp(found.user_created),
-            disabled: false,
-        };
-        Ok(Some((credential, user)))
+        found.map(Found::decode).transpose()
+    }
+
+    async fn take_refresh(&self, digest: &SecretDigest, now: Timestamp) -> Result<bool> {
+        Ok(self.write_one(TAKE_REFRESH.with(values![digest.0.as_str(), now.0])).await? > 0)
+    }
+
+    async fn family(&self, name: &str, now: Timestamp) -> Result<Option<(Credential, User)>> {
+        let found = self.fetch_one::<Found>(FAMILY.with(values![name, now.0])).await?;
+        found.map(Found::decode).transpose()
+    }
+
+    async fn end_family(&self, name: &str) -> Result<u64> {
+        self.write_one(END_FAMILY.with(values![name])).await
     }
 
     async fn take_link(&self, digest: &SecretDigest, now: Timestamp) -> Result<bool> {

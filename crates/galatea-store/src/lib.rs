@@ -48,12 +48,14 @@ mod rows;
 mod search;
 mod sqlite;
 mod step;
+mod stored_setting;
 mod task;
 mod task_queue;
 mod terms;
 mod usage;
 mod verdict;
 mod version;
+mod webhook;
 mod world;
 
 pub use postgres::{PostgresOptions, ServerState};

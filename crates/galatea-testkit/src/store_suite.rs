@@ -27,9 +27,11 @@ pub mod recall;
 pub mod requested_changes;
 pub mod small;
 pub mod steps;
+pub mod stored_settings;
 pub mod tasks;
 pub mod turns;
 pub mod usage;
+pub mod webhooks;
 
 /// An empty store, with a guard that must live as long as the store (a temporary folder, a
 /// container).
@@ -107,10 +109,12 @@ macro_rules! store_suite {
             usage: a_turn_adds_to_the_ledger_in_its_commit, embeddings_bring_their_cost, old_days_of_the_ledger_are_deleted, standings_tell_days_and_holders_apart, many_add_to_one_row_at_once, the_block_list_is_kept;
             console: turns_are_paged_without_gaps_or_repeats, lists_are_filtered, rooms_and_people_are_listed,
                 deliveries_are_listed_and_counted, characters_are_read_back;
-            house: an_owner_remains, credentials_end, a_link_is_taken_once, changes_and_answers_are_kept,
+            house: an_owner_remains, credentials_end, a_refresh_token_is_taken_once, a_link_is_taken_once, changes_and_answers_are_kept,
                 live_events_are_numbered_and_bounded;
             channels: channels_and_their_people_are_kept, messages_of_channels_are_kept,
                 sessions_are_renewed_once_and_end, a_job_ends_once;
+            webhooks: a_webhook_is_claimed_once_and_settled;
+            stored_settings: settings_are_stored_and_removed, characters_have_versions;
             tasks: a_turn_saves_and_removes_tasks, a_conflict_leaves_tasks_as_they_were, of_two_answers_one_takes_the_task, a_forgotten_persons_tasks_go,
                 next_tasks_are_found_in_order, a_claimed_task_is_finished_once, of_two_claims_one_counts, a_changed_task_is_not_finished_as_it_was;
             small: agents_are_saved_without_secrets, an_agent_is_cleared_and_erased, values_of_several_agents_are_read_at_once, agents_with_retention_are_told, tasks_are_found_in_order_and_deleted, cached_values_expire, a_cached_value_is_swapped_by_one_of_two, relationships_are_unique,

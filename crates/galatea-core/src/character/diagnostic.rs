@@ -243,6 +243,6 @@ codes! {
         "Names in double braces stand for somebody: `{{char}}`, `{{agentName}}` and `<BOT>` for the character, `{{user}}` and `<USER>` for the person, `{{user1}}` to `{{user9}}` for people in examples. This one is none of them, so the model reads it as it is written.",
         "Write what it stands for, or use one of the known names. Templates (`templates`) have values of their own and are not checked.";
     ENCRYPTED = "GAL-CHAR-ENCRYPTED", "A secret looks encrypted by elizaOS",
-        "elizaOS stores secrets as `iv:cipher` under its SECRET_SALT; that form is not read here, and such a value is not used.",
-        "Write the plain secret into the environment or `.env` under the same name. It is what the platform or provider once showed; where it is lost, make a new one there.";
+        "elizaOS stores secrets as `iv:cipher` under its SECRET_SALT; without the salt such a value is not used.",
+        "Set SECRET_SALT to the value that elizaOS had, or write the plain secret into the environment or `.env` under the same name. It is what the platform or provider once showed; where it is lost, make a new one there.";
 }

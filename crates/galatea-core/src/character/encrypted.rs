@@ -1,5 +1,5 @@
-//! Recognises values that elizaOS stored under its SECRET_SALT. They cannot be read here, and must
-//! not be taken for keys.
+//! Recognises values that elizaOS stored under its SECRET_SALT. Whoever has the salt opens them; until
+//! then they must not be taken for keys.
 
 use serde_json::Value;
 
@@ -13,11 +13,11 @@ use super::{
 pub(super) fn remark(entry: &Field, notes: &mut Notes<'_>) {
     match &entry.value.kind {
         Kind::Text(text) if is_cipher(text) => {
-            let help = "write the plain value into `.env` or the environment, under the same name; until then this one is not used";
+            let help = "set elizaOS's SECRET_SALT in the environment, or write the plain value there or into `.env` under the same name; until then this one is not used";
             notes.warn(
                 ENCRYPTED,
                 &entry.key_range,
-                "this value was encrypted by elizaOS and cannot be read here",
+                "this value was encrypted by elizaOS and cannot be read without its SECRET_SALT",
                 Some(help.to_owned()),
             );
         }
@@ -26,8 +26,9 @@ pub(super) fn remark(entry: &Field, notes: &mut Notes<'_>) {
     }
 }
 
-/// True if a setting is such a value. One that is would hide the plain one elsewhere.
-pub(super) fn is_encrypted(value: &Value) -> bool {
+/// True if a setting is a value that elizaOS encrypted (`iv:cipher`). One that is would hide the plain
+/// one elsewhere.
+pub fn is_encrypted(value: &Value) -> bool {
     value.as_str().is_some_and(is_cipher)
 }
 

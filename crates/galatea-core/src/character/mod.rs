@@ -43,6 +43,7 @@ use crate::ids::AgentIdentity;
 pub use convert::convert;
 pub use diagnostic::{CODES, Diagnostic, Explanation, Refused};
 pub use diff::{Difference, diff};
+pub use encrypted::is_encrypted;
 pub use example::template;
 pub use generation::Generation;
 pub use layers::settings_layers;

@@ -3,12 +3,12 @@
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
-use std::{fmt, str::FromStr};
+use std::{collections::BTreeMap, fmt, str::FromStr};
 
 use crate::{
     clock::Timestamp,
     error::{Error, Result},
-    ids::{CredentialId, UserId},
+    ids::{AgentId, CredentialId, UserId},
 };
 
 /// What a user may do. Each may do all that the ones before it may.
@@ -71,6 +71,8 @@ pub struct User {
     pub name: String,
     /// What it may do.
     pub role: OperatorRole,
+    /// Agents with which it may do more, and what.
+    pub agents: BTreeMap<AgentId, OperatorRole>,
     /// Its password as an argon2id string; none if it signs in by links only.
     pub password: Option<String>,
     /// Time of its creation.
@@ -89,6 +91,9 @@ pub enum CredentialKind {
     Token,
     /// A link that signs in once.
     Link,
+    /// Renews the access of a program once. Its name is that of the family of all that followed one
+    /// sign-in.
+    Refresh,
 }
 
 impl CredentialKind {
@@ -98,6 +103,7 @@ impl CredentialKind {
             Self::Session => "session",
             Self::Token => "token",
             Self::Link => "link",
+            Self::Refresh => "refresh",
         }
     }
 }
@@ -150,12 +156,19 @@ pub trait HouseStore: Send + Sync {
     ) -> Result<Option<(Credential, User)>>;
     /// Takes a link: true for one caller only, and only before its end.
     async fn take_link(&self, digest: &SecretDigest, now: Timestamp) -> Result<bool>;
+    /// Takes a refresh token: true for one caller only, and only before its end. It stays until its end,
+    /// so that its second use is noticed.
+    async fn take_refresh(&self, digest: &SecretDigest, now: Timestamp) -> Result<bool>;
+    /// The newest refresh token of a family with its user, if it has one that has not ended.
+    async fn family(&self, name: &str, now: Timestamp) -> Result<Option<(Credential, User)>>;
+    /// Ends all refresh tokens of a family.
+    async fn end_family(&self, name: &str) -> Result<u64>;
     /// Notes a use.
     async fn note_use(&self, id: CredentialId, at: Timestamp) -> Result<()>;
     /// Credentials of a kind that have not expired, newest first, at most 1,000.
     async fn credentials(&self, kind: CredentialKind, now: Timestamp) -> Result<Vec<Credential>>;
     /// Ends a credential. False if there is none.
     async fn end_credential(&self, id: CredentialId) -> Result<bool>;
-    /// Ends all sessions of a user but one.
+    /// Ends all sessions and refresh tokens of a user but one session.
     async fn end_sessions(&self, user: UserId, but: Option<CredentialId>) -> Result<u64>;
 }

@@ -10,7 +10,7 @@ use galatea_http::{HttpClient, HttpOptions};
 use galatea_models::{Choices, Dependencies};
 use galatea_runtime::{ClusterOptions, Orchestrator, RuntimeOptions, compare_clocks};
 use parking_lot::Mutex;
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use super::{
     factory::PersonaFactory,
@@ -20,7 +20,11 @@ use super::{
     surroundings::{Platforms, Surroundings},
 };
 use crate::{
-    characters::personas::Persona,
+    characters::{
+        personas::Persona,
+        stored::{self, StoredLayers},
+    },
+    config::Configuration,
     models::choosing::{self, Choosers, Means},
     process::{machine_clock::MachineClock, member},
     storage::{
@@ -48,7 +52,9 @@ pub struct Booted {
     pub dependencies: Dependencies,
     /// Version of the program.
     pub version: String,
-    opened: Opened,
+    pub(crate) opened: Opened,
+    /// Makes each agent, at its start and at each restart.
+    pub(crate) factories: Vec<Arc<PersonaFactory>>,
 }
 
 /// Where and how the agents of a process run.
@@ -99,13 +105,54 @@ pub(crate) struct Opened {
 /// `Invalid` for a role that the database does not support, `Invalid` with the place of an invalid
 /// setting, and any error that prevents the database from opening.
 pub async fn boot(options: BootOptions<'_>, personas: Vec<Persona>) -> Result<Booted> {
+    boot_as(options, personas, None).await
+}
+
+/// As [`boot`], with what operators stored in the database: settings, edited characters, and agents that
+/// they created. `configuration` and `folder` are those that the personas were read with.
+///
+/// # Errors
+/// As [`boot`].
+pub async fn boot_stored(
+    options: BootOptions<'_>,
+    personas: Vec<Persona>,
+    configuration: &Configuration,
+    folder: &Path,
+) -> Result<Booted> {
+    boot_as(options, personas, Some((configuration, folder))).await
+}
+
+async fn boot_as(
+    options: BootOptions<'_>,
+    personas: Vec<Persona>,
+    stored: Option<(&Configuration, &Path)>,
+) -> Result<Booted> {
     let version = options.version.to_owned();
+    let (settings, redactor) = (options.settings.clone(), options.redactor.clone());
+    let data_dir = options.data_dir.path().to_owned();
     let opened = open(options, &personas, Vec::new()).await?;
-    let mut agents = Vec::new();
-    for persona in personas {
+    let (mut agents, mut factories) = (Vec::new(), Vec::new());
+    let mut started = stored::Started { personas, remarks: BTreeMap::new() };
+    if let Some(stored) = stored {
+        let (store, clock) = (opened.database.store(), &opened.surroundings.clock);
+        let personas = started.personas;
+        started = stored::start(&*store, &**clock, personas, Some(stored)).await?;
+        let layers = StoredLayers::read(&*store, &settings, &data_dir, &redactor).await?;
+        for persona in &mut started.personas {
+            let (id, shared) = (persona.character.identity().id(), settings.layers().len());
+            persona.settings = layers.put_into(&persona.settings, id, shared);
+        }
+    }
+    for persona in started.personas {
+        let remark = started.remarks.remove(&persona.character.identity().id());
         let factory = PersonaFactory::new(Arc::clone(&opened.surroundings), persona, None);
         opened.orchestrator.create_agent_by(Arc::clone(&factory) as _).await?;
-        agents.extend(factory.summary());
+        let summary = factory.summary().map(|mut summary| {
+            summary.notes.extend(remark);
+            summary
+        });
+        agents.extend(summary);
+        factories.push(factory);
     }
     if agents.is_empty() {
         return Err(Error::invalid("there is no character to run"));
@@ -119,6 +166,7 @@ pub async fn boot(options: BootOptions<'_>, personas: Vec<Persona>) -> Result<Bo
         dependencies: opened.surroundings.dependencies.clone(),
         version,
         opened,
+        factories,
     })
 }
 

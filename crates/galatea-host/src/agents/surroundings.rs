@@ -26,18 +26,18 @@ pub enum Platforms {
 
 /// The surroundings that all agents of a process share.
 pub(crate) struct Surroundings {
-    pub(super) data_dir: PathBuf,
+    pub(crate) data_dir: PathBuf,
     pub(super) platforms: Platforms,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) http: HttpClient,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) http: HttpClient,
     pub(super) dependencies: Dependencies,
-    pub(super) documents: library::Shared,
+    pub(crate) documents: library::Shared,
     /// Plugins of every agent, beside the standard ones.
     pub(super) plugins: Vec<Plugin>,
     /// Choosers that replace a model of an agent which its provider no longer has.
     pub(super) choosers: Arc<Choosers>,
     /// The MCP servers of all agents.
-    pub(super) mcp: Arc<Hub>,
+    pub(crate) mcp: Arc<Hub>,
     /// The engine, once it is made.
     pub(super) orchestrator: Weak<Orchestrator>,
     pub(super) taken: Mutex<Taken>,

@@ -102,8 +102,8 @@ pub(super) const PAGES: &[Explanation] = &[
     Explanation::new(
         "GAL-BIND",
         "The health server cannot listen there",
-        "SERVER_HOST is not an address of this machine's loopback interface. The health server has no login, so it is not opened to a network.",
-        "Remove SERVER_HOST, and put a reverse proxy with authentication in front if others must reach it.",
+        "SERVER_HOST is not an address of this machine's loopback interface, and PUBLIC_URL is not set: the server could not tell its own pages from those of others.",
+        "Set PUBLIC_URL to the address by which it is reached, or remove SERVER_HOST.",
     ),
     Explanation::new(
         "GAL-HOST",

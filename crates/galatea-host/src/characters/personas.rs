@@ -1,11 +1,12 @@
 //! Loads the characters to run, each with the settings it sees.
 
 use galatea_core::{
-    Character, Error, ErrorKind, Settings,
+    Character, Error, ErrorKind, ExposeSecret as _, Settings,
     character::{self, Loaded, MAX_PICTURE},
     settings::Origin,
     store::{AboutAgent, digest},
 };
+use serde_json::Value;
 use std::{
     fs::File,
     io::Read,
@@ -16,10 +17,14 @@ use super::wants;
 use crate::{
     config::{self, CHARACTER_FILES, Configuration},
     report::{Faults, Report},
+    storage::seal,
 };
 
 /// The built-in character.
 const ELIZA: &str = include_str!("../../../../characters/eliza.json");
+
+/// Code of the warning about values that elizaOS encrypted.
+const ENCRYPTED: &str = "GAL-CHAR-ENCRYPTED";
 
 /// One character with its settings.
 #[derive(Debug, Clone)]
@@ -171,7 +176,11 @@ fn persona(
     configuration: &Configuration,
     working_dir: &Path,
 ) -> Result<Persona, Faults> {
-    let Loaded { character, warnings, .. } = loaded;
+    let Loaded { mut character, mut warnings, .. } = loaded;
+    let salt = configuration.settings.secret(&config::SECRET_SALT);
+    if open_elizaos(&mut character, salt.as_ref().map(|salt| salt.expose_secret())) {
+        warnings.retain(|warning| warning.code != ENCRYPTED);
+    }
     let warnings = warnings.iter().map(Report::from).collect();
     Ok(Persona {
         settings: configuration.settings_for(&character, file)?,
@@ -180,6 +189,28 @@ fn persona(
         warnings,
         character,
     })
+}
+
+/// Opens secrets that elizaOS encrypted. True if none of them is left.
+fn open_elizaos(character: &mut Character, salt: Option<&str>) -> bool {
+    let open =
+        |value: &Value| Some(seal::of_elizaos(value.as_str()?, salt)?.expose_secret().to_owned());
+    let mut left = false;
+    for secrets in [&mut character.secrets, &mut character.settings_secrets] {
+        for (name, value) in secrets.clone().iter() {
+            match open(value) {
+                Some(plain) => secrets.insert(name.clone(), plain),
+                None => left |= character::is_encrypted(value),
+            }
+        }
+    }
+    for value in character.settings.values_mut() {
+        match open(value) {
+            Some(plain) => *value = plain.into(),
+            None => left |= character::is_encrypted(value),
+        }
+    }
+    !left
 }
 
 fn read(path: &Path) -> galatea_core::Result<Vec<u8>> {

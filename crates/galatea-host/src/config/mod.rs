@@ -10,6 +10,7 @@ pub mod fuzz;
 mod names;
 mod own;
 mod secret_files;
+pub(crate) mod sign_in;
 mod text_file;
 mod toml_file;
 mod variables;
@@ -30,9 +31,10 @@ use crate::report::{Faults, Report};
 
 pub use names::{ELIZAOS_ONLY, looks_secret, nearest};
 pub use own::{
-    CHARACTER_FILES, DATABASE_URL, ELIZA_SERVER_AUTH_TOKEN, GALATEA_DATA_DIR, GALATEA_ROLE,
-    LOG_JSON_FORMAT, LOG_LEVEL, SERVER_HOST, SERVER_PORT, check_database,
+    CHARACTER_FILES, DATABASE_URL, GALATEA_DATA_DIR, GALATEA_ROLE, GALATEA_SECRET_KEY,
+    LOG_JSON_FORMAT, LOG_LEVEL, SECRET_SALT, SERVER_HOST, SERVER_PORT, check_database,
 };
+pub use sign_in::{ForeignTokens, OidcProvider, PUBLIC_URL, PublicUrl, SignInOptions};
 pub use variables::{Group, PROCESS, find as find_variable, groups};
 
 /// Default path of the `.env`.
@@ -58,6 +60,7 @@ pub struct SourceFile {
 }
 
 /// The configuration of a process.
+#[derive(Clone)]
 pub struct Configuration {
     /// Settings of the process: environment, `.env`, `galatea.toml`.
     pub settings: Settings,
@@ -147,6 +150,11 @@ impl Configuration {
             redactor: redactor.clone(),
             working_dir: sources.working_dir.clone(),
         })
+    }
+
+    /// Masks the secrets of the configuration.
+    pub(crate) fn redactor(&self) -> &Redactor {
+        &self.redactor
     }
 
     /// Settings of one agent: those of its character, then environment variables for this character

@@ -2,6 +2,8 @@
 
 use galatea_core::{Result, Settings, Variable, redact::Redactor};
 
+pub use crate::storage::seal::GALATEA_SECRET_KEY;
+
 /// Character files to run if the command line names none.
 pub const CHARACTER_FILES: Variable = Variable::new(
     "CHARACTER_FILES",
@@ -15,19 +17,12 @@ pub const GALATEA_DATA_DIR: Variable =
 /// Address the health server listens on.
 pub const SERVER_HOST: Variable = Variable::new(
     "SERVER_HOST",
-    "Address of the health server; only the loopback interface is allowed.",
+    "Address of the server; another than the loopback interface needs PUBLIC_URL.",
 )
 .or("127.0.0.1");
 /// Port of the health server. The default 3000 is elizaOS's.
 pub const SERVER_PORT: Variable =
     Variable::new("SERVER_PORT", "Port of the health server; 0 takes any free one.").or("3000");
-/// elizaOS's one key for programs.
-pub const ELIZA_SERVER_AUTH_TOKEN: Variable = Variable::new(
-    "ELIZA_SERVER_AUTH_TOKEN",
-    "Key of programs that were written for elizaOS, sent as `X-API-KEY` or in the handshake of a socket: a token of role operator. Tokens of `galatea token` are revocable.",
-)
-.alias(&["SERVER_API_KEY"])
-.secret();
 
 /// Address of a PostgreSQL server.
 pub const DATABASE_URL: Variable =
@@ -40,6 +35,12 @@ pub const GALATEA_ROLE: Variable = Variable::new(
     "What this process does where several share a PostgreSQL: all; ingress (connects and sends), worker (answers), api (only reports the state).",
 )
 .or("all");
+/// Salt under which elizaOS encrypted secrets of characters.
+pub const SECRET_SALT: Variable = Variable::new(
+    "SECRET_SALT",
+    "The salt under which elizaOS encrypted secrets of a character; with it they are read from the character file. elizaOS's own default is tried without it.",
+)
+.secret();
 /// Log level or filter.
 pub const LOG_LEVEL: Variable =
     Variable::new("LOG_LEVEL", "Log lines from this level on: trace, debug, info, warn, error; or filters such as warn,galatea_telegram=debug.").or("info");
@@ -55,9 +56,10 @@ pub(super) const VARIABLES: &[Variable] = &[
     GALATEA_DATA_DIR,
     SERVER_HOST,
     SERVER_PORT,
-    ELIZA_SERVER_AUTH_TOKEN,
     DATABASE_URL,
     GALATEA_ROLE,
+    GALATEA_SECRET_KEY,
+    SECRET_SALT,
     LOG_LEVEL,
     LOG_JSON_FORMAT,
 ];

@@ -3,7 +3,7 @@
 use galatea_core::Variable;
 use std::sync::LazyLock;
 
-use super::own;
+use super::{own, sign_in};
 use crate::platforms::{PLATFORMS, accounts, gate_variables, names_of};
 
 /// Settings of one part of the program.
@@ -21,7 +21,7 @@ pub const PROCESS: &str = "Process";
 static GROUPS: LazyLock<Vec<Group>> = LazyLock::new(|| {
     let platforms =
         PLATFORMS.iter().flat_map(|p| [(p.title, p.variables), (p.title, gate_variables(p))]);
-    let process = [(PROCESS, own::VARIABLES)];
+    let process = [(PROCESS, own::VARIABLES), (PROCESS, sign_in::VARIABLES)];
     let answering = [galatea_runtime::config::VARIABLES, galatea_bootstrap::VARIABLES];
     let answering = answering.into_iter().map(|list| ("Answering", list));
     let groups_of_people = [("Answering", galatea_community::VARIABLES)];

@@ -44,7 +44,7 @@ impl Ops {
     /// # Errors
     /// `NotFound` for an unknown agent, and any failure to make it anew.
     pub async fn start_agent(&self, by: &Operator, id: AgentId) -> Result<AgentInfo> {
-        by.need(OperatorRole::Operator)?;
+        by.need_on(OperatorRole::Operator, id)?;
         let orchestrator = self.running()?;
         let before = orchestrator.info(id).ok_or_else(|| no_agent(id))?;
         use galatea_runtime::AgentState::{Created, Failed, Stopped};
@@ -61,7 +61,7 @@ impl Ops {
     /// # Errors
     /// `NotFound` for an unknown agent.
     pub async fn stop_agent(&self, by: &Operator, id: AgentId) -> Result<AgentInfo> {
-        by.need(OperatorRole::Operator)?;
+        by.need_on(OperatorRole::Operator, id)?;
         let orchestrator = self.running()?;
         let before = orchestrator.info(id).ok_or_else(|| no_agent(id))?;
         if before.state != galatea_runtime::AgentState::Stopped {
@@ -75,7 +75,7 @@ impl Ops {
     /// # Errors
     /// `NotFound` for an unknown agent, and any failure to make it anew.
     pub async fn restart_agent(&self, by: &Operator, id: AgentId) -> Result<AgentInfo> {
-        by.need(OperatorRole::Operator)?;
+        by.need_on(OperatorRole::Operator, id)?;
         let orchestrator = self.running()?;
         let before = orchestrator.info(id).ok_or_else(|| no_agent(id))?;
         orchestrator.restart_agent(id, DRAIN).await?;
@@ -95,6 +95,6 @@ impl Ops {
     }
 }
 
-fn no_agent(id: AgentId) -> Error {
+pub(super) fn no_agent(id: AgentId) -> Error {
     Error::not_found("there is no such agent in this process").with("agent", id)
 }

@@ -1,28 +1,30 @@
 //! Users, and what signs them in. A secret is handed out once; its digest is stored.
 
 use galatea_core::{
-    CredentialId, Error, ErrorKind, Result, SecretString, Timestamp, UserId,
+    AgentId, CredentialId, Error, ErrorKind, Result, SecretString, Timestamp, UserId,
     store::{Credential, CredentialKind, OperatorRole, SecretDigest, User},
 };
 use rand::RngExt as _;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
-use super::{Operator, Ops};
+use super::{Operator, Ops, sign_in::operator};
 
 /// How long a login link may be used, in milliseconds: long enough to walk to another machine.
 const LINK: i64 = 15 * 60 * 1000;
 /// How long an invitation may be used.
 const INVITATION: i64 = 24 * 60 * 60 * 1000;
 /// How long a session lasts.
-const SESSION: i64 = 14 * 24 * 60 * 60 * 1000;
+pub(super) const SESSION: i64 = 14 * 24 * 60 * 60 * 1000;
 /// Uses of a credential are noted to the minute, so that requests cause no writes.
 const NOTED: i64 = 60 * 1000;
 /// Longest name of a user or token, in characters.
 const NAME: usize = 64;
 /// What distinguishes a token from other secrets, for people and for scanners of leaked secrets.
 const TOKEN: &str = "galatea_";
+/// The same of what renews the access of a program.
+const REFRESH: &str = "galatear_";
 /// The user that the first login link makes.
 const FIRST: &str = "owner";
 
@@ -64,6 +66,11 @@ fn checked_name(name: &str) -> Result<&str> {
     Ok(name)
 }
 
+/// The browser of a session, as it names itself.
+pub(super) fn browser_name(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(NAME).collect()
+}
+
 fn unknown(what: &'static str) -> Error {
     Error::not_found(what)
 }
@@ -100,6 +107,7 @@ impl Ops {
             id: UserId::fresh(),
             name: FIRST.to_owned(),
             role: OperatorRole::Owner,
+            agents: BTreeMap::new(),
             password: None,
             created_at: self.clock.now(),
             disabled: false,
@@ -115,7 +123,7 @@ impl Ops {
             .ok_or_else(|| Error::new(ErrorKind::Conflict, "a user named `owner` may not own this"))
     }
 
-    async fn hand_out(
+    pub(super) async fn hand_out(
         &self,
         user: &User,
         kind: CredentialKind,
@@ -123,7 +131,11 @@ impl Ops {
         role: OperatorRole,
         lasts: Option<i64>,
     ) -> Result<NewSecret> {
-        let text = secret(if kind == CredentialKind::Token { TOKEN } else { "" });
+        let text = secret(match kind {
+            CredentialKind::Token => TOKEN,
+            CredentialKind::Refresh => REFRESH,
+            CredentialKind::Session | CredentialKind::Link => "",
+        });
         let now = self.clock.now();
         let credential = Credential {
             id: CredentialId::fresh(),
@@ -162,19 +174,7 @@ impl Ops {
         if !self.store.take_link(&link, now).await? {
             return Err(refused());
         }
-        let browser: String = browser.chars().filter(|c| !c.is_control()).take(NAME).collect();
-        let role = user.role;
-        let made =
-            self.hand_out(&user, CredentialKind::Session, &browser, role, Some(SESSION)).await?;
-        let by = Operator {
-            name: user.name,
-            user: Some(user.id),
-            credential: Some(made.credential.id),
-            role,
-            origin: origin.to_owned(),
-        };
-        self.record(&by, "session.begin", made.credential.id, None, None).await?;
-        Ok((made, by))
+        self.begin_session(&user, browser, origin).await
     }
 
     /// Whoever has this secret, of one of these kinds; none for an unknown, ended or foreign one.
@@ -198,15 +198,9 @@ impl Ops {
         }
         let origin = match kind {
             CredentialKind::Token => format!("{origin}, token {}", credential.name),
-            CredentialKind::Session | CredentialKind::Link => origin.to_owned(),
+            _ => origin.to_owned(),
         };
-        Ok(Some(Operator {
-            name: user.name,
-            user: Some(user.id),
-            credential: Some(credential.id),
-            role: credential.role.min(user.role),
-            origin,
-        }))
+        Ok(Some(operator(&user, Some(credential.id), credential.role, &origin)))
     }
 
     /// Ends the operator's own session. A token is revoked, not signed out.
@@ -316,6 +310,7 @@ impl Ops {
             id: UserId::fresh(),
             name,
             role,
+            agents: BTreeMap::new(),
             password: None,
             created_at: self.clock.now(),
             disabled: false,
@@ -332,12 +327,14 @@ impl Ops {
         Ok((user, made))
     }
 
-    /// Makes another link for a user, who lost theirs. Their sessions end.
+    /// Makes another link for a user, who lost theirs or their password. Their sessions and their password
+    /// end.
     ///
     /// # Errors
     /// `Forbidden` for anybody but an owner, `NotFound` for an unknown user.
     pub async fn reset(&self, by: &Operator, id: UserId) -> Result<(User, NewSecret)> {
-        let user = self.user(by, id).await?;
+        let user = User { password: None, ..self.user(by, id).await? };
+        self.store.change_user(&user).await?;
         self.store.end_sessions(id, None).await?;
         self.record(by, "user.reset", id, None, None).await?;
         let link = CredentialKind::Link;
@@ -356,13 +353,15 @@ impl Ops {
         id: UserId,
         role: Option<OperatorRole>,
         disabled: Option<bool>,
+        agents: Option<BTreeMap<AgentId, OperatorRole>>,
     ) -> Result<User> {
         let user = self.user(by, id).await?;
-        let shown = |user: &User| json!({ "role": user.role.as_str(), "disabled": user.disabled });
+        let shown = |user: &User| json!({ "role": user.role, "disabled": user.disabled, "agents": user.agents });
         let before = shown(&user);
         let user = User {
             role: role.unwrap_or(user.role),
             disabled: disabled.unwrap_or(user.disabled),
+            agents: agents.unwrap_or_else(|| user.agents.clone()),
             ..user
         };
         if !self.store.change_user(&user).await? {

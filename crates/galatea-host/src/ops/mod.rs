@@ -1,6 +1,7 @@
 //! What an operator can do: one file per resource, each operation authorised, and recorded if it
 //! changes something. The API, the sockets and the command line have no other way in.
 
+mod access;
 mod agents;
 pub mod channel_history;
 pub mod channels;
@@ -11,22 +12,59 @@ mod house;
 pub mod jobs;
 pub mod live;
 pub mod made_places;
+mod approvals;
+mod characters;
+mod cluster;
+mod connectors;
+mod grants;
+mod house;
+mod installation;
+mod knowledge;
+pub mod live;
+mod mcp;
 mod places;
+mod plugins;
 mod queues;
 pub mod session_time;
+mod settings;
+mod sign_in;
 mod system;
+mod tasks;
+mod webhooks;
 
 use galatea_core::{
-    Clock, CredentialId, Error, ErrorKind, Result, Store, UserId,
+    AgentId, Clock, CredentialId, Error, ErrorKind, Result, Store, UserId,
     store::{OperatorRole, RecordedChange},
 };
 use galatea_runtime::Orchestrator;
 use serde_json::Value;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
+use crate::config::SignInOptions;
+
+pub use access::{ListedPairing, NewBlock, block_id};
 pub use agents::AgentView;
 pub use galatea_runtime::{AgentInfo, AgentState, ConnectorStatus};
+pub use characters::{CurrentCharacter, Remark};
+pub use cluster::ClusterView;
+pub use connectors::connector_id;
+pub use galatea_knowledge::RankedPiece;
+pub use galatea_mcp::{Phase, Pinned, ServerView, config::Transport};
+pub use galatea_runtime::{
+    AgentInfo, BudgetState, ConnectorStatus, PluginInfo, PluginState, ServiceInfo,
+    approvals::{WaitingAction, WaitingActions},
+    pairing::Invitation,
+    tools::KnownTool,
+};
+pub use grants::{NewGrant, grant_id};
 pub use house::{NewSecret, digest};
+pub use installation::Installation;
+pub use knowledge::{DocumentState, FoundPiece, ListedDocument, Upload};
+pub use mcp::{ListedServer, ListedServerTool, NewServer};
+pub use plugins::{ListedPlugin, ListedService, ListedTool};
+pub use settings::{ChangedSetting, ListedSetting};
+pub use tasks::ListedTask;
+pub use webhooks::NewWebhook;
 
 /// Who asks for an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +77,8 @@ pub struct Operator {
     pub credential: Option<CredentialId>,
     /// What the operator may do: the lesser of what the user and the credential may.
     pub role: OperatorRole,
+    /// Agents with which the operator may do more, and what.
+    pub agents: BTreeMap<AgentId, OperatorRole>,
     /// Whence the request came, for the record.
     pub origin: String,
 }
@@ -51,8 +91,40 @@ impl Operator {
             user: None,
             credential: None,
             role: OperatorRole::Owner,
+            agents: BTreeMap::new(),
             origin: "this machine".to_owned(),
         }
+    }
+
+    /// The same, as a request that came from there.
+    #[must_use]
+    pub fn from_place(mut self, origin: &str) -> Self {
+        origin.clone_into(&mut self.origin);
+        self
+    }
+
+    /// The most that the operator may do with any agent.
+    pub fn most(&self) -> OperatorRole {
+        self.agents.values().copied().fold(self.role, OperatorRole::max)
+    }
+
+    /// Checks that the operator has at least this role, for all agents or for this one.
+    ///
+    /// # Errors
+    /// As [`Operator::need`].
+    pub fn need_on(&self, role: OperatorRole, agent: AgentId) -> Result<()> {
+        if self.agents.get(&agent).is_some_and(|own| *own >= role) {
+            return Ok(());
+        }
+        self.need(role)
+    }
+
+    /// Checks that the operator has at least this role for some agent: the operation checks for which.
+    ///
+    /// # Errors
+    /// As [`Operator::need`].
+    pub fn need_somewhere(&self, role: OperatorRole) -> Result<()> {
+        if self.most() >= role { Ok(()) } else { self.need(role) }
     }
 
     /// Checks that the operator has at least this role.
@@ -79,6 +151,10 @@ pub struct Ops {
     clock: Arc<dyn Clock>,
     /// None for commands that run beside the process with the agents.
     orchestrator: Option<Arc<Orchestrator>>,
+    /// Settings and characters; none for commands that run beside the process.
+    installation: Option<Arc<Installation>>,
+    /// Ways to sign in besides links, sessions and tokens.
+    sign_in: Arc<SignInOptions>,
 }
 
 impl Ops {
@@ -88,7 +164,7 @@ impl Ops {
         clock: Arc<dyn Clock>,
         orchestrator: Option<Arc<Orchestrator>>,
     ) -> Self {
-        Self { store, clock, orchestrator }
+        Self { store, clock, orchestrator, installation: None, sign_in: Arc::default() }
     }
 
     /// The store, for what follows events.

@@ -102,8 +102,8 @@ impl Ops {
     /// # Errors
     /// `NotFound` for an unknown one.
     pub async fn delete_memory(&self, by: &Operator, id: MemoryId) -> Result<()> {
-        by.need(OperatorRole::Operator)?;
         let memory = self.memory(by, id).await?;
+        by.need_on(OperatorRole::Operator, memory.agent_id)?;
         self.store.delete_memories(memory.agent_id, &[id]).await?;
         let before = serde_json::json!({ "type": memory.kind, "room": memory.room_id });
         self.record(by, "memory.delete", id, Some(before), None).await

@@ -77,8 +77,8 @@ impl Ops {
         resolution: Resolution,
         operation: &str,
     ) -> Result<OutboxItem> {
-        by.need(OperatorRole::Operator)?;
         let before = self.delivery(by, id).await?;
+        by.need_on(OperatorRole::Operator, before.delivery.agent)?;
         if !self.store.resolve(id, resolution, self.clock.now()).await? {
             return Err(Error::new(
                 ErrorKind::Conflict,

@@ -4,3 +4,4 @@ pub mod data_dir;
 pub mod database;
 pub mod files;
 pub mod lock;
+pub mod seal;

@@ -226,7 +226,7 @@ impl Orchestrator {
         choices.save(store, id).await
     }
 
-    fn agent(&self, id: AgentId) -> Result<Arc<Agent>> {
+    pub(super) fn agent(&self, id: AgentId) -> Result<Arc<Agent>> {
         let agent = self.lock().get(&id).map(|entry| Arc::clone(&entry.agent));
         agent.ok_or_else(|| unknown(id))
     }

@@ -21,6 +21,7 @@ mod steps;
 mod think;
 mod typing;
 
+pub(crate) use self::act::pending::{Pending, Request, TAG as WAITING};
 pub use self::state::failures::Failing;
 pub(crate) use self::state::failures::Failures;
 pub use self::state::window::Shortened;

@@ -5,9 +5,9 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse as _, Response},
 };
-use galatea_core::{CredentialId, ExposeSecret as _, UserId};
+use galatea_core::{AgentId, CredentialId, ExposeSecret as _, UserId};
 use serde::Deserialize;
-use std::{sync::Arc, time::Instant};
+use std::{collections::BTreeMap, sync::Arc, time::Instant};
 use utoipa::ToSchema;
 use utoipa_axum::{router::OpenApiRouter, routes};
 use uuid::Uuid;
@@ -81,10 +81,24 @@ struct ChangeUser {
     role: Option<String>,
     /// It may not sign in.
     disabled: Option<bool>,
+    /// Roles for single agents, by their ids, in place of those before.
+    #[schema(value_type = Option<Object>)]
+    agents: Option<BTreeMap<Uuid, String>>,
 }
 
 fn role(text: &str) -> Result<galatea_core::store::OperatorRole, Problem> {
     Ok(text.parse()?)
+}
+
+/// Refuses to sign in for a page of another server.
+pub(super) fn from_own_page(headers: &HeaderMap) -> Result<(), Problem> {
+    let own = headers.contains_key(header::ORIGIN)
+        || headers.get("sec-fetch-site").is_none_or(|site| site == "same-origin");
+    if own {
+        return Ok(());
+    }
+    let detail = "a page of another server may not sign in here";
+    Err(Problem::new(StatusCode::FORBIDDEN, "GAL-ORIGIN", detail))
 }
 
 /// Exchanges a login link for a session, whose cookie is set.
@@ -101,12 +115,7 @@ async fn sign_in(
     headers: HeaderMap,
     Json(body): Json<SignIn>,
 ) -> Result<Response, Problem> {
-    let own = headers.contains_key(header::ORIGIN)
-        || headers.get("sec-fetch-site").is_none_or(|site| site == "same-origin");
-    if !own {
-        let detail = "a page of another server may not sign in here";
-        return Err(Problem::new(StatusCode::FORBIDDEN, "GAL-ORIGIN", detail));
-    }
+    from_own_page(&headers)?;
     if !app.attempts.take(Instant::now()) {
         let detail = "there were too many attempts to sign in";
         return Err(Problem::new(StatusCode::TOO_MANY_REQUESTS, "GAL-AUTH-RATE", detail)
@@ -116,7 +125,7 @@ async fn sign_in(
     let (made, by) = app.ops.sign_in(&body.link, browser.unwrap_or_default(), "the API").await?;
     app.attempts.succeeded();
     let mut response = axum::Json(SignedIn::from(by)).into_response();
-    if let Some(cookie) = session_cookie::set(made.secret.expose_secret()) {
+    if let Some(cookie) = session_cookie::set(made.secret.expose_secret(), app.is_https()) {
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }
     Ok(response)
@@ -290,7 +299,10 @@ async fn change_user(
     Json(body): Json<ChangeUser>,
 ) -> Result<axum::Json<UserView>, Problem> {
     let role = body.role.as_deref().map(role).transpose()?;
-    let user = app.ops.change_user(&by, UserId(id), role, body.disabled).await?;
+    let own = |(agent, text): (Uuid, String)| Ok((AgentId(agent), self::role(&text)?));
+    let agents = body.agents.map(|all| all.into_iter().map(own).collect::<Result<_, Problem>>());
+    let agents = agents.transpose()?;
+    let user = app.ops.change_user(&by, UserId(id), role, body.disabled, agents).await?;
     Ok(axum::Json(user.into()))
 }
 

@@ -1,15 +1,25 @@
 //! The routes: one file per resource.
 
+mod access;
 mod agents;
+mod characters;
+mod cluster;
 mod console;
 mod events;
 mod health;
 mod house;
 mod messages;
+mod knowledge;
+mod mcp;
 mod pages;
 mod places;
+mod plugins;
 mod queues;
+mod settings;
+mod sign_in;
 mod system;
+mod webhooks;
+mod work;
 
 use axum::{
     Router,
@@ -64,6 +74,16 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .merge(queues::routes())
         .merge(system::routes())
         .merge(events::routes())
+        .merge(work::routes())
+        .merge(plugins::routes())
+        .merge(access::routes())
+        .merge(knowledge::routes())
+        .merge(mcp::routes())
+        .merge(cluster::routes())
+        .merge(settings::routes())
+        .merge(sign_in::routes())
+        .merge(webhooks::routes())
+        .merge(characters::routes())
 }
 
 /// The description of the API.

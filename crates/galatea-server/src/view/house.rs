@@ -6,6 +6,7 @@ use galatea_core::{
 };
 use galatea_host::ops::{NewSecret, Operator};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -41,12 +42,25 @@ pub(crate) struct UserView {
     created_at: i64,
     /// It may not sign in.
     disabled: bool,
+    /// Agents with which it may do more, and what.
+    #[schema(value_type = Object)]
+    agents: BTreeMap<String, String>,
+    /// It has a password.
+    password: bool,
 }
 
 impl From<User> for UserView {
     fn from(user: User) -> Self {
-        let User { id, name, role, password: _, created_at, disabled } = user;
-        Self { id: id.0, name, role: role.to_string(), created_at: created_at.0, disabled }
+        let User { id, name, role, agents, password, created_at, disabled } = user;
+        Self {
+            id: id.0,
+            name,
+            role: role.to_string(),
+            created_at: created_at.0,
+            disabled,
+            agents: agents.iter().map(|(id, role)| (id.to_string(), role.to_string())).collect(),
+            password: password.is_some(),
+        }
     }
 }
 

@@ -2,24 +2,47 @@
 //! named items.
 
 mod chat;
+mod access;
+mod cluster;
 mod house;
+mod knowledge;
 mod places;
+mod plugins;
 mod queues;
+mod settings;
 mod system;
+mod work;
 
 pub(crate) use chat::{Accepted, AnswerPart, Answered, ChatRoom, ChatRoomList, OutcomeView};
+pub(crate) use access::{
+    InvitationView, LinkList, LinkView, NamedBlock, NamedBlockList, PairingList, PairingView,
+};
+pub(crate) use cluster::{
+    BudgetList, BudgetView, ClusterView, FindingList, FindingView, SystemView,
+};
 pub(crate) use house::{
     NewLink, NewToken, Session, SessionList, SignedIn, Token, TokenList, UserList, UserView,
 };
+pub(crate) use knowledge::{DocumentList, DocumentView, PassageList, PassageView, UploadView};
 pub(crate) use places::{
     MemoryList, MemoryView, PersonList, PersonView, RoomDetail, RoomList, RoomView, WorldList,
     WorldView,
 };
+pub(crate) use plugins::{
+    GrantList, GrantView, PluginList, PluginView, ServerList, ServerToolList, ServerToolView,
+    ServerView, ServiceList, ServiceView, ToolList, ToolView,
+};
 pub(crate) use queues::{CountsView, DeliveryList, DeliveryView, TurnDetail, TurnList, TurnView};
+pub(crate) use settings::{
+    ChangedSettingView, CharacterVersionList, CharacterVersionView, CharacterView, DifferenceList,
+    DifferenceView, PreviewView, RemarkList, RemarkView, SettingList, SettingView,
+};
 pub(crate) use system::{
     AgentDetail, AgentList, AgentSummary, BlockList, BlockView, ChangeList, ChangeView,
     ConnectorList, ConnectorView, UsageLine, UsageList,
 };
+
+pub(crate) use work::{ApprovalList, ApprovalView, TaskList, TaskView};
 
 /// A list with a cursor.
 macro_rules! list {

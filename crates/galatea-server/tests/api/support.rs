@@ -8,16 +8,23 @@ use axum::{
     response::Response,
 };
 use galatea_core::{
-    Clock, EventBus, ExposeSecret as _, Store, SystemClock, redact::Redactor, store::OperatorRole,
+    Clock, EventBus, ExposeSecret as _, Store, SystemClock,
+    redact::Redactor,
+    store::{OperatorRole, ProcessRole},
 };
 use galatea_host::{
-    ops::{Operator, Ops, live::Live},
+    Platforms,
+    agents::boot::{BootOptions, Booted, Place, boot_stored},
+    characters::personas,
+    config::{Configuration, SignInOptions, Sources},
+    ops::{Installation, Operator, Ops, live::Live},
     readiness::{Probe, Readiness, Reason},
+    storage::data_dir::DataDir,
 };
 use galatea_server::{App, Version, router};
 use galatea_store::Database;
 use serde_json::Value;
-use std::sync::Arc;
+use std::{path::Path, sync::Arc};
 use tower_service::Service as _;
 
 /// A server.
@@ -59,10 +66,17 @@ pub(crate) struct Ask {
     pub(crate) path: String,
     pub(crate) headers: Vec<(&'static str, String)>,
     pub(crate) body: Option<Value>,
+    pub(crate) raw: Option<String>,
 }
 
 pub(crate) fn ask(method: &str, path: &str) -> Ask {
-    Ask { method: method.parse().unwrap(), path: path.to_owned(), headers: Vec::new(), body: None }
+    Ask {
+        method: method.parse().unwrap(),
+        path: path.to_owned(),
+        headers: Vec::new(),
+        body: None,
+        raw: None,
+    }
 }
 
 impl Ask {
@@ -73,6 +87,11 @@ impl Ask {
 
     pub(crate) fn token(self, token: &str) -> Self {
         self.header("authorization", &format!("Bearer {token}"))
+    }
+
+    pub(crate) fn raw(mut self, bytes: &str) -> Self {
+        self.raw = Some(bytes.to_owned());
+        self
     }
 
     pub(crate) fn body(mut self, body: Value) -> Self {
@@ -105,12 +124,63 @@ pub(crate) fn probe() -> Probe {
     })
 }
 
+/// Agents that run, with the folder that they run in.
+pub(crate) struct Running {
+    pub(crate) booted: Booted,
+    pub(crate) server: Server,
+}
+
+impl Running {
+    /// The character of `ada.json` in this folder and what operators stored there; its model is the
+    /// offline script.
+    pub(crate) async fn start(folder: &Path) -> Self {
+        let redactor = Redactor::default();
+        let sources = Sources::new(folder.to_owned(), None, None);
+        let configuration = Configuration::load(&sources, &redactor).unwrap();
+        let personas = personas::load(&["ada.json".into()], &configuration, folder).unwrap();
+        let data_dir = DataDir::locate(&configuration.settings, folder);
+        data_dir.create().unwrap();
+        let options = BootOptions {
+            settings: &configuration.settings,
+            data_dir: &data_dir,
+            platforms: Platforms::None,
+            role: ProcessRole::All,
+            redactor: &redactor,
+            version: "0.1.0",
+            parser: Path::new("/nonexistent"),
+            place: Place::File,
+        };
+        let booted = boot_stored(options, personas, &configuration, folder).await.unwrap();
+        booted.orchestrator.start().unwrap();
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let orchestrator = Arc::clone(&booted.orchestrator);
+        let ops = Ops::new(Arc::clone(&booted.store), clock, Some(orchestrator))
+            .with_installation(Installation::new(&booted, &configuration, folder));
+        let server = Server::over(ops, booted.orchestrator.events().clone());
+        Self { booted, server }
+    }
+
+    /// Ends it, as a restart would.
+    pub(crate) async fn stop(self) {
+        self.booted.stop(std::time::Duration::from_secs(5)).await;
+    }
+}
+
 impl Server {
     pub(crate) async fn new() -> Self {
+        Self::with(SignInOptions::default()).await
+    }
+
+    /// With further ways to sign in.
+    pub(crate) async fn with(options: SignInOptions) -> Self {
         let store = Database::in_memory().await.unwrap().store();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let events = EventBus::default();
-        let ops = Ops::new(Arc::clone(&store), Arc::clone(&clock), None);
+        let ops = Ops::new(store, clock, None).with_sign_in(options);
+        Self::over(ops, EventBus::default())
+    }
+
+    fn over(ops: Ops, events: EventBus) -> Self {
+        let (store, clock) = (Arc::clone(ops.store()), Arc::clone(ops.clock()));
         let live = Live::start(&store, &clock, &events, true);
         let redactor = Redactor::default();
         redactor.learn("correct-horse-battery");
@@ -132,7 +202,7 @@ impl Server {
                 request = request.header("content-type", "application/json");
                 Body::from(body.to_string())
             }
-            None => Body::empty(),
+            None => ask.raw.map_or_else(Body::empty, Body::from),
         };
         self.router.clone().call(request.body(body).unwrap()).await.unwrap()
     }

@@ -52,6 +52,11 @@ const WHOLE: &[(&str, &[&str])] = &[
     ("chat::COUNT_JOBS", &["jobs"]),
     ("count", &["memories"]),
     ("house::USERS", &["users"]),
+    // Operators set few settings and create few agents; both are read at a start.
+    ("stored_setting::SETTINGS", &["stored_settings"]),
+    ("stored_setting::CREATED", &["created_agents"]),
+    // At most 32, looked at each second.
+    ("webhook::WEBHOOKS", &["webhooks"]),
     ("inbox::UNEXPLAINED", &["inbox"]),
     ("outbox::SELECTED", &["outbox"]),
     ("outbox::SENT_AS", &["outbox"]),

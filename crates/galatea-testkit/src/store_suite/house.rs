@@ -15,6 +15,7 @@ fn user(name: &str, role: OperatorRole) -> User {
         id: UserId::fresh(),
         name: name.to_owned(),
         role,
+        agents: std::collections::BTreeMap::new(),
         password: None,
         created_at: Timestamp(5),
         disabled: false,
@@ -57,6 +58,37 @@ pub async fn an_owner_remains(store: Arc<dyn Store>) {
     let with_password = User { password: Some("$argon2id$x".to_owned()), ..owner.clone() };
     assert!(store.change_user(&with_password).await.unwrap(), "it stays an owner");
     assert_eq!(store.users().await.unwrap(), [with_password]);
+}
+
+/// A refresh token is taken once; its family ends with one word.
+pub async fn a_refresh_token_is_taken_once(store: Arc<dyn Store>) {
+    let roles = [(AgentId::fresh(), OperatorRole::Operator)];
+    let ada = User { agents: roles.into(), ..user("ada", OperatorRole::Viewer) };
+    assert!(store.add_user(&ada).await.unwrap());
+    assert_eq!(store.users().await.unwrap(), [ada.clone()]);
+    let token = |name: &str| Credential {
+        name: name.to_owned(),
+        ..credential(&ada, CredentialKind::Refresh, Some(100))
+    };
+    let (first, other) = (token("family"), token("other"));
+    store.add_credential(&digest("1"), &first).await.unwrap();
+    store.add_credential(&digest("o"), &other).await.unwrap();
+    let now = Timestamp(50);
+    let found = store.family("family", now).await.unwrap().unwrap();
+    assert_eq!((found.0, found.1), (first.clone(), ada.clone()));
+    let one = digest("1");
+    let (a, b) = tokio::join!(store.take_refresh(&one, now), store.take_refresh(&one, now));
+    assert_ne!(a.unwrap(), b.unwrap());
+    assert_eq!(store.family("family", now).await.unwrap(), None, "until the next one");
+    let (used, _) = store.credential(&one, now).await.unwrap().unwrap();
+    assert_eq!(used.used_at, Some(now), "its second use is noticed");
+    store.add_credential(&digest("2"), &token("family")).await.unwrap();
+    assert!(store.family("family", now).await.unwrap().is_some());
+    assert!(!store.take_refresh(&digest("2"), Timestamp(100)).await.unwrap(), "it has ended");
+    assert_eq!(store.end_family("family").await.unwrap(), 2);
+    assert_eq!(store.family("family", now).await.unwrap(), None);
+    assert!(store.family("other", now).await.unwrap().is_some());
+    assert_eq!(store.end_sessions(ada.id, None).await.unwrap(), 1);
 }
 
 /// A credential is found by its digest until it ends or its user does.

@@ -1,18 +1,17 @@
 //! `galatea character`: creates, checks, converts and compares character files.
 
+mod diff;
 mod read;
 mod validate;
 
 use clap::{Args, Subcommand};
 use galatea_core::character::{self, SCHEMA_FILE};
-use serde_json::json;
 use std::{
     path::{Path, PathBuf},
     process::ExitCode,
 };
 
 use crate::{
-    cli::flags::Json,
     context::Context,
     report::{
         failure::{Failure, Result},
@@ -46,8 +45,11 @@ enum Command {
     Schema,
     /// Write an elizaOS file of any version, or a character card (JSON or PNG), in the present format
     Convert(Convert),
-    /// Show what differs between two files; secrets are masked
-    Diff(Diff),
+    /// Show what differs between two files, or between files and the database; secrets are masked
+    #[command(
+        before_help = "Examples:\n  galatea character diff\n  galatea character diff old.json characters/ada.json"
+    )]
+    Diff(diff::Diff),
 }
 
 #[derive(Debug, Clone, Args)]
@@ -77,18 +79,8 @@ struct Convert {
     force: bool,
 }
 
-#[derive(Debug, Clone, Args)]
-struct Diff {
-    /// The file before
-    before: PathBuf,
-    /// The file after
-    after: PathBuf,
-    #[command(flatten)]
-    json: Json,
-}
-
 impl Character {
-    pub(crate) fn run(&self, context: &Context) -> Result<ExitCode> {
+    pub(crate) async fn run(&self, context: &Context) -> Result<ExitCode> {
         match &self.command {
             Command::New(new) => new.run(context),
             Command::Validate(validate) => validate.run(context),
@@ -97,7 +89,7 @@ impl Character {
                 Ok(ExitCode::SUCCESS)
             }
             Command::Convert(convert) => convert.run(context),
-            Command::Diff(diff) => diff.run(context),
+            Command::Diff(diff) => diff.run(context).await,
         }
     }
 }
@@ -212,25 +204,6 @@ impl Convert {
             files::create(&path, &text, access)?
         }
         wrote(&context.output, file);
-        Ok(ExitCode::SUCCESS)
-    }
-}
-
-impl Diff {
-    fn run(&self, context: &Context) -> Result<ExitCode> {
-        let before = read(&self.before, &context.working_dir)?;
-        let after = read(&self.after, &context.working_dir)?;
-        let differences = character::diff(&before.character, &after.character);
-        if self.json.json {
-            context.output.json("galatea.character.diff/1", json!({ "differences": differences }));
-            return Ok(ExitCode::SUCCESS);
-        }
-        for difference in &differences {
-            context.output.data(difference);
-        }
-        if differences.is_empty() {
-            context.output.say("no difference");
-        }
         Ok(ExitCode::SUCCESS)
     }
 }

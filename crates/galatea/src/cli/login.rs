@@ -6,6 +6,7 @@ use std::{process::ExitCode, sync::Arc};
 
 use crate::{cli::status::not_running, context::Context, report::failure::Result};
 use galatea_host::{
+    config::SignInOptions,
     ops::{Operator, Ops},
     storage::{data_dir::DataDir, database, lock},
 };
@@ -28,7 +29,9 @@ impl Login {
         database.close().await;
         let made = made?;
         let secret = made.secret.expose_secret();
-        context.output.data(format_args!("http://{address}/login#{secret}"));
+        let public = SignInOptions::read(settings)?.public;
+        let place = public.map_or_else(|| format!("http://{address}"), |public| public.origin);
+        context.output.data(format_args!("{place}/login#{secret}"));
         context.output.say("Open it within 15 minutes. It signs in once.");
         Ok(ExitCode::SUCCESS)
     }

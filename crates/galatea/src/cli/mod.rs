@@ -124,7 +124,7 @@ pub(crate) async fn run(cli: Cli, context: &Context) -> Result<ExitCode> {
         Command::Outbox(outbox) => outbox.run(context).await,
         Command::Task(tasks) => tasks.run(context).await,
         Command::Cluster(cluster) => cluster.run(context).await,
-        Command::Character(character) => character.run(context),
+        Command::Character(character) => character.run(context).await,
         Command::Connector(connector) => connector.run(context).await,
         Command::Plugin(plugin) => plugin.run(context).await,
         Command::Config(config) => config.run(context),

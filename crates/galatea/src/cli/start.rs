@@ -19,7 +19,7 @@ use std::{
 use crate::{
     cli::flags::Characters,
     context::Context,
-    process::{allocator, executable, health, server::Server, signals::Signals, version},
+    process::{allocator, executable, health, server::{Around, Server}, signals::Signals, version},
     report::{exit::Exit, failure::Result, output::Output},
 };
 use galatea_host::{
@@ -28,8 +28,9 @@ use galatea_host::{
         boot::{self, BootOptions, Booted, Place},
     },
     characters::personas,
-    config::{ELIZA_SERVER_AUTH_TOKEN, GALATEA_ROLE},
+    config::{GALATEA_ROLE, SignInOptions},
     look::{Color, Look},
+    ops::Installation,
     readiness,
     report::Trouble,
     storage::{data_dir::DataDir, lock::InstanceLock},
@@ -77,6 +78,8 @@ impl Start {
         let data_dir = DataDir::locate(settings, &context.working_dir);
         data_dir.create()?;
         let mut lock = InstanceLock::take(data_dir.path())?;
+        let sign_in = SignInOptions::read(settings)?;
+        let public = sign_in.public.clone();
         let listener = health::bind(
             health::address(settings, self.port)?,
             &health::origin(settings, self.port),
@@ -97,14 +100,15 @@ impl Start {
             parser: &executable::path(),
             place: Place::default(),
         };
-        let booted = boot::boot(options, personas).await?;
+        let booted =
+            boot::boot_stored(options, personas, configuration, &context.working_dir).await?;
 
         tokio::spawn(allocator::give_back_after_bursts());
         let stopping = Arc::new(AtomicBool::new(false));
         let probe = readiness::probe(&booted, began, Arc::clone(&stopping));
         let pages = galatea_host::platforms::chat_pages(settings)?;
-        let key = settings.secret(&ELIZA_SERVER_AUTH_TOKEN);
-        let around = (role, pages, key);
+        let installation = Installation::new(&booted, configuration, &context.working_dir);
+        let around = Around { role, pages, installation, sign_in };
         let server = Server::start(listener, &booted, probe, redactor.clone(), around);
         let people = (!context.logs_json()).then(|| context.output.clone());
         let models = booted.agents.iter().map(|a| (a.id, a.health.clone())).collect();
@@ -125,7 +129,8 @@ impl Start {
         if std::io::stderr().is_terminal() {
             let link = server.login_link().await?;
             let secret = link.expose_secret();
-            context.output.say(format_args!("Sign in once: http://{address}/login#{secret}"));
+            let place = public.map_or_else(|| format!("http://{address}"), |public| public.origin);
+            context.output.say(format_args!("Sign in once: {place}/login#{secret}"));
         }
         let took = format!("ready in {:.2} s", began.elapsed().as_secs_f64());
         context.output.say(context.output.talk_style.bold(Color::Green, &took));

@@ -1,9 +1,10 @@
-//! The address of the server: the loopback interface, on the port of the settings.
+//! The address of the server: the loopback interface unless it has a public address, on the port of the
+//! settings.
 
 mod owner;
 
 use galatea_core::{Error, ErrorKind, Result, Settings};
-use galatea_host::config::{SERVER_HOST, SERVER_PORT};
+use galatea_host::config::{PUBLIC_URL, SERVER_HOST, SERVER_PORT};
 use std::{
     io,
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -25,11 +26,12 @@ pub(crate) fn address(settings: &Settings, port: Option<u16>) -> Result<SocketAd
             .parse()
             .map_err(|_| settings.invalid_setting(&SERVER_HOST, "is not an IP address"))?,
     };
-    if !ip.is_loopback() {
-        return Err(Error::invalid("the server answers on this machine only")
+    // Without its public name the server could not tell its own pages from others.
+    if !ip.is_loopback() && settings.find(&PUBLIC_URL).is_none() {
+        return Err(Error::invalid("the server answers other machines only under its public address")
             .with_code("GAL-BIND")
             .with("where", format!("SERVER_HOST from {}", settings.origin(&SERVER_HOST)))
-            .with_fix("remove SERVER_HOST or set it to 127.0.0.1; in a container use `galatea status` as the health check"));
+            .with_fix("set PUBLIC_URL to the address by which it is reached, such as https://bot.example.org, or set SERVER_HOST to 127.0.0.1"));
     }
     let port = match port {
         Some(port) => port,

@@ -5,7 +5,8 @@ use galatea_core::{
 };
 use galatea_host::{
     agents::boot::Booted,
-    ops::{Operator, Ops, live::Live},
+    config::SignInOptions,
+    ops::{Installation, Operator, Ops, live::Live},
     readiness::Probe,
 };
 use galatea_http::listen::{Limits, StreamLimits, serve};
@@ -18,41 +19,52 @@ use super::version;
 /// Longest wait for streams to end. The listener closes them after its own, shorter time.
 const END: Duration = Duration::from_secs(5);
 
+/// What the settings say about the server.
+pub(crate) struct Around {
+    pub(crate) role: ProcessRole,
+    /// Pages of other servers that may show the chat script.
+    pub(crate) pages: Vec<String>,
+    pub(crate) installation: Arc<Installation>,
+    pub(crate) sign_in: SignInOptions,
+}
+
 /// The running server.
 pub(crate) struct Server {
     ops: Ops,
     stop: oneshot::Sender<()>,
     task: JoinHandle<io::Result<()>>,
+    /// Sends events to addresses outside.
+    webhooks: JoinHandle<()>,
 }
 
 impl Server {
-    /// Begins to serve. `redactor` masks secrets in what the health routes answer; `pages` of other servers may
-    /// show the chat script; `key` is elizaOS's.
+    /// Begins to serve. `redactor` masks secrets in what the health routes answer.
     pub(crate) fn start(
         listener: TcpListener,
         booted: &Booted,
         probe: Probe,
         redactor: Redactor,
-        (role, pages, key): (ProcessRole, Vec<String>, Option<SecretString>),
+        Around { role, pages, installation, sign_in }: Around,
     ) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let orchestrator = Arc::clone(&booted.orchestrator);
-        let ops = Ops::new(Arc::clone(&booted.store), Arc::clone(&clock), Some(orchestrator));
+        let ops = Ops::new(Arc::clone(&booted.store), Arc::clone(&clock), Some(orchestrator))
+            .with_installation(installation)
+            .with_sign_in(sign_in);
         // Role `api` repeats the events of the others on its own bus.
         let keeps = role != ProcessRole::Api;
         let live = Live::start(&booted.store, &clock, booted.orchestrator.events(), keeps);
         let version = Version { version: env!("CARGO_PKG_VERSION"), commit: version::commit() };
         let app = App::new(ops.clone(), live, probe, redactor, version);
-        if let Some(key) = &key {
-            app.accept_key(key);
-        }
         app.allow_pages(pages);
+        let sender = ops.clone();
+        let webhooks = tokio::spawn(async move { sender.send_webhooks().await });
         let (stop, stopped) = oneshot::channel();
         let stopped = async {
             let _ = stopped.await;
         };
         let task = tokio::spawn(serve(listener, router(app), limits(), stopped));
-        Self { ops, stop, task }
+        Self { ops, stop, task, webhooks }
     }
 
     /// A secret that signs an owner in once.
@@ -65,6 +77,7 @@ impl Server {
 
     /// Ends streams with a last word, and closes the port.
     pub(crate) async fn end(self) {
+        self.webhooks.abort();
         let _ = self.stop.send(());
         let _ = tokio::time::timeout(END, self.task).await;
     }

@@ -6,5 +6,6 @@ mod home;
 mod json;
 mod looks;
 mod manual;
+mod plane;
 mod refusals;
 mod stops;

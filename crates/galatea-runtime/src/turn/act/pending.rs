@@ -17,7 +17,7 @@ use super::attribution::{asker, quoted};
 use crate::{directory::Directory, plan::PlannedAction};
 
 /// Tag of a task that waits for a confirmation.
-const TAG: &str = "AWAITING_CONFIRMATION";
+pub(crate) const TAG: &str = "AWAITING_CONFIRMATION";
 /// Without letters and digits that look alike.
 const ALPHABET: &[u8] = b"23456789ABCDEFGHJKMNPQRSTUVWXYZ";
 /// Letters of a code: the answer names what was asked, so that a `yes` to something else never
@@ -169,7 +169,7 @@ impl Pending {
         }
     }
 
-    fn read(task: &Task) -> Option<Self> {
+    pub(crate) fn read(task: &Task) -> Option<Self> {
         let code = task.metadata.get("code").and_then(Value::as_str)?.to_owned();
         let requests = serde_json::from_value(task.metadata.get("requests")?.clone()).ok()?;
         Some(Self { task: task.id, code, owner: task.entity_id?, until: task.due, requests })

@@ -14,13 +14,16 @@ use crate::{Database, SqliteOptions};
 /// Tables that hold a row for each process, agent, model, step of the index or limit of a day, or
 /// that a change empties before its end. All others grow with messages, people or Rooms.
 const SMALL: &[&str] = &[
+    "created_agents",
     "doomed",
     "embedding_marks",
     "leases",
     "members",
     "shared_limits",
+    "stored_settings",
     "terms_progress",
     "users",
+    "webhooks",
     "_sqlx_migrations",
 ];
 
