@@ -48,6 +48,7 @@ pub mod shared_breaker;
 mod step;
 pub mod task;
 mod task_queue;
+mod trace;
 mod turn;
 mod usage;
 
@@ -91,6 +92,7 @@ pub use self::{
     record::{KeptAnswer, RecordStore, RecordedChange},
     step::{JournalStep, StepStore},
     task_queue::{TaskCommit, TaskQueue},
+    trace::{PromptBlock, StepKind, StepTexts, StepUse, Trace, TraceBounds, TraceStep, TraceStore},
     turn::{FinishedMessage, NewDelivery, TurnRecord},
     usage::{
         Block, BlockKind, BlockStore, Holder, SharedSum, SharedTotal, SharedUse, UsageStore,
@@ -148,6 +150,7 @@ pub trait Store:
     + HouseStore
     + RecordStore
     + LiveStore
+    + TraceStore
 {
 }
 impl<T> Store for T where
@@ -171,6 +174,7 @@ impl<T> Store for T where
         + HouseStore
         + RecordStore
         + LiveStore
+        + TraceStore
 {
 }
 

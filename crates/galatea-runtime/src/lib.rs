@@ -27,6 +27,7 @@ mod profile;
 mod retention;
 mod tasks;
 pub mod tools;
+mod trace;
 mod turn;
 mod unknown_outcome;
 
@@ -38,4 +39,5 @@ pub use orchestrator::{
 };
 pub use outbox::{LongWait, beside::send_beside};
 pub use ownership::{ClusterOptions, compare_clocks};
+pub use trace::TraceCounts;
 pub use turn::{Failing, Shortened};

@@ -7,7 +7,7 @@ use galatea_host::{
 };
 use std::sync::Arc;
 
-use crate::attempts::Attempts;
+use crate::{attempts::Attempts, metrics::Metrics};
 
 /// The state of the server.
 pub struct App {
@@ -17,6 +17,7 @@ pub struct App {
     pub(crate) redactor: Redactor,
     pub(crate) version: Version,
     pub(crate) attempts: Attempts,
+    pub(crate) metrics: Metrics,
 }
 
 /// Version of the program, for `/version`.
@@ -37,6 +38,23 @@ impl App {
         redactor: Redactor,
         version: Version,
     ) -> Arc<Self> {
-        Arc::new(Self { ops, live, probe, redactor, version, attempts: Attempts::default() })
+        let metrics = Metrics::default();
+        if let Some(events) = ops.events() {
+            metrics.follow(events);
+        }
+        Arc::new(Self {
+            ops,
+            live,
+            probe,
+            redactor,
+            version,
+            attempts: Attempts::default(),
+            metrics,
+        })
+    }
+
+    /// Counts the events of this bus for `/metrics`, in place of those of the agents.
+    pub fn count_events(&self, events: &EventBus) {
+        self.metrics.follow(events);
     }
 }

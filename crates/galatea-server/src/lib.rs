@@ -11,6 +11,7 @@ mod error;
 mod extract;
 mod guard;
 mod idempotency;
+mod metrics;
 mod routes;
 mod session_cookie;
 mod view;

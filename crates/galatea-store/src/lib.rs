@@ -49,6 +49,7 @@ mod step;
 mod task;
 mod task_queue;
 mod terms;
+mod trace;
 mod usage;
 mod verdict;
 mod version;

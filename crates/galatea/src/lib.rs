@@ -67,6 +67,7 @@ async fn command() -> ExitCode {
         verbose: cli.globals.verbose,
         json: context.log_json,
         output: &context.output,
+        ring: &context.logs,
     };
     if let Err(error) = logging::start(&wanted) {
         return Failure::from(error).show(&context.output);

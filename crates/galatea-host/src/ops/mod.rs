@@ -4,12 +4,14 @@
 mod agents;
 mod house;
 pub mod live;
+pub mod logs;
 mod places;
 mod queues;
 mod system;
+pub mod traces;
 
 use galatea_core::{
-    Clock, CredentialId, Error, ErrorKind, Result, Store, UserId,
+    Clock, CredentialId, Error, ErrorKind, EventBus, Result, Store, UserId,
     store::{OperatorRole, RecordedChange},
 };
 use galatea_runtime::Orchestrator;
@@ -19,6 +21,7 @@ use std::sync::Arc;
 pub use agents::AgentView;
 pub use galatea_runtime::{AgentInfo, ConnectorStatus};
 pub use house::{NewSecret, digest};
+use logs::LogRing;
 
 /// Who asks for an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +74,8 @@ pub struct Ops {
     clock: Arc<dyn Clock>,
     /// None for commands that run beside the process with the agents.
     orchestrator: Option<Arc<Orchestrator>>,
+    /// Newest lines of the log; empty where the program keeps none.
+    logs: Arc<LogRing>,
 }
 
 impl Ops {
@@ -80,7 +85,13 @@ impl Ops {
         clock: Arc<dyn Clock>,
         orchestrator: Option<Arc<Orchestrator>>,
     ) -> Self {
-        Self { store, clock, orchestrator }
+        Self { store, clock, orchestrator, logs: Arc::default() }
+    }
+
+    /// With the newest lines of the log.
+    #[must_use]
+    pub fn with_logs(self, logs: Arc<LogRing>) -> Self {
+        Self { logs, ..self }
     }
 
     /// The store, for what follows events.
@@ -91,6 +102,16 @@ impl Ops {
     /// The clock.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
+    }
+
+    /// Events of the agents of this process; none where it runs none.
+    pub fn events(&self) -> Option<&EventBus> {
+        self.orchestrator.as_ref().map(|orchestrator| orchestrator.events())
+    }
+
+    /// Traces that were written, were shortened under flood, and were dropped.
+    pub fn trace_counts(&self) -> [u64; 3] {
+        self.orchestrator.as_ref().map_or([0; 3], |orchestrator| orchestrator.trace_counts())
     }
 
     fn running(&self) -> Result<&Arc<Orchestrator>> {

@@ -31,6 +31,7 @@ use crate::{
     plan::{Parsed, PlanFormat, RespondDecision},
     plugins::unit::Extension,
     turn::{
+        act,
         commit::outcome::Outcome,
         state::{notices::Notices, window::Windows},
         steps::Steps,
@@ -120,7 +121,7 @@ async fn answer(
             return Ok((Outcome::default(), State::default()));
         }
     }
-    let mut state = compose_state(bare, registry.standing(), deadline).await;
+    let mut state = compose_state(bare, registry.standing(), deadline, &context.trace).await;
     note_left_out(&state, verdict);
     let turn = Turn { state: &state, ..*bare };
     if context.ask {
@@ -142,7 +143,7 @@ async fn answer(
             asked.iter().any(|name| name.eq_ignore_ascii_case(p.name()))
                 && state.fragment(p.name()).is_none()
         });
-        let extra = compose_state(&turn, more, deadline).await;
+        let extra = compose_state(&turn, more, deadline, &context.trace).await;
         if !extra.fragments.is_empty() || !parsed.plan.does_something() {
             verdict.step(
                 "providers",
@@ -160,7 +161,7 @@ async fn answer(
     let mut outcome = Box::pin(rounds::carry_out(
         engine,
         &turn,
-        &context.message.lease,
+        act::ActionBounds { until, lease: &context.message.lease, trace: &context.trace },
         decided,
         bounds,
         verdict,
@@ -252,9 +253,9 @@ async fn command(
 ) -> Thought {
     let state = State::default();
     if let Some(answer) = confirm::answer(&context.message.entry.memory.content.text) {
-        return match confirm::confirm(engine, turn, &context.message.lease, &answer, &mut verdict)
-            .await
-        {
+        let (lease, trace) = (&context.message.lease, &*context.trace);
+        let on = confirm::Ground { lease, trace };
+        return match confirm::confirm(engine, turn, &on, &answer, &mut verdict).await {
             Ok(outcome) => (outcome, verdict, state),
             Err(error) => failed(engine, context, verdict, &error),
         };

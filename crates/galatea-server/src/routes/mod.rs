@@ -5,16 +5,19 @@ mod console;
 mod events;
 mod health;
 mod house;
+mod logs;
 mod pages;
 mod places;
 mod queues;
 mod system;
+mod traces;
 
 use axum::{
     Router,
-    extract::DefaultBodyLimit,
+    extract::{DefaultBodyLimit, Request, State},
     http::StatusCode,
-    middleware::{from_fn, from_fn_with_state},
+    middleware::{Next, from_fn, from_fn_with_state},
+    response::Response,
 };
 use std::sync::Arc;
 use utoipa::{
@@ -55,8 +58,18 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .merge(agents::routes())
         .merge(places::routes())
         .merge(queues::routes())
+        .merge(traces::routes())
+        .merge(logs::routes())
         .merge(system::routes())
         .merge(events::routes())
+}
+
+/// Counts every request with its answer, refused ones too.
+async fn count_request(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let method = request.method().clone();
+    let response = next.run(request).await;
+    app.metrics.count_request(method.as_str(), response.status().as_u16());
+    response
 }
 
 /// The description of the API.
@@ -92,6 +105,7 @@ pub fn router(app: Arc<App>) -> Router {
         )
         .fix("see /docs for the methods of each address")
     };
+    let counted = Arc::clone(&app);
     api.layer(from_fn(tagged))
         .layer(from_fn_with_state(Arc::clone(&app), once))
         .layer(from_fn_with_state(Arc::clone(&app), auth::identify))
@@ -102,5 +116,6 @@ pub fn router(app: Arc<App>) -> Router {
         .method_not_allowed_fallback(no_method)
         .layer(DefaultBodyLimit::max(BODY))
         .layer(from_fn(guard))
+        .layer(from_fn_with_state(counted, count_request))
         .with_state(app)
 }

@@ -2,22 +2,29 @@
 //! named items.
 
 mod house;
+mod logs;
 mod places;
 mod queues;
 mod system;
+mod traces;
 
 pub(crate) use house::{
     NewLink, NewToken, Session, SessionList, SignedIn, Token, TokenList, UserList, UserView,
 };
+pub(crate) use logs::{LogLineView, LogList};
 pub(crate) use places::{
     MemoryList, MemoryView, PersonList, PersonView, RoomDetail, RoomList, RoomView, WorldList,
     WorldView,
 };
-pub(crate) use queues::{CountsView, DeliveryList, DeliveryView, TurnDetail, TurnList, TurnView};
+pub(crate) use queues::{
+    CountsView, DeliveryList, DeliveryView, TurnDetail, TurnList, TurnView, VerdictView,
+};
 pub(crate) use system::{
     AgentDetail, AgentList, AgentSummary, BlockList, BlockView, ChangeList, ChangeView,
     ConnectorList, ConnectorView, UsageLine, UsageList,
 };
+
+pub(crate) use traces::{DryRunView, StepBody, TraceDetail, TraceList, TraceSummary};
 
 /// A list with a cursor.
 macro_rules! list {

@@ -31,6 +31,9 @@ const NEEDS: &[(OperatorRole, &[&str])] = &[
             "getMemory",
             "listTurns",
             "getTurn",
+            "listTraces",
+            "getTrace",
+            "getTraceStep",
             "listOutbox",
             "getDelivery",
             "getCounts",
@@ -47,6 +50,8 @@ const NEEDS: &[(OperatorRole, &[&str])] = &[
             "restartAgent",
             "deleteMemory",
             "retryDelivery",
+            "dryRunTurn",
+            "listLogs",
             "dropDelivery",
         ],
     ),
@@ -72,7 +77,8 @@ fn operations() -> Vec<(String, String, String)> {
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
             let id = operation["operationId"].as_str().unwrap().to_owned();
-            let path = path.replace("{id}", "018f5f3a-0000-7000-8000-000000000000");
+            let path =
+                path.replace("{id}", "018f5f3a-0000-7000-8000-000000000000").replace("{n}", "0");
             all.push((id, method.to_uppercase(), path));
         }
     }
@@ -131,6 +137,7 @@ async fn nothing_is_served_to_foreign_names_and_pages() {
         "/healthz",
         "/readyz",
         "/version",
+        "/metrics",
         "/nowhere",
         "/socket.io/",
         "/api/v1/",

@@ -5,5 +5,8 @@ mod guard;
 mod house;
 mod lists;
 mod live;
+mod logs;
+mod metrics;
 mod page;
 mod support;
+mod traces;

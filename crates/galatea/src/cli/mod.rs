@@ -1,6 +1,7 @@
 //! The command line, with one file per command. Every command returns an exit code, or reports that
 //! carry one.
 
+mod agent;
 mod audit;
 mod block;
 mod character;
@@ -15,11 +16,14 @@ pub(crate) mod flags;
 mod grant;
 mod init;
 mod knowledge;
+mod local_api;
 mod login;
+mod logs;
 mod man;
 mod mcp;
 pub(crate) mod memory;
 mod models;
+mod openapi;
 mod outbox;
 mod pairing;
 mod plugin;
@@ -28,7 +32,9 @@ mod repairs;
 mod start;
 mod status;
 mod task;
+mod trace;
 mod usage;
+mod user;
 mod utc;
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -82,6 +88,15 @@ pub(crate) enum Command {
     Explain(explain::Explain),
     #[command(before_help = "Examples:\n  galatea audit\n  galatea audit --json")]
     Audit(audit::Audit),
+    Trace(trace::TraceCommand),
+    #[command(
+        before_help = "Examples:\n  galatea logs\n  galatea logs -f --level warn\n  galatea logs --json"
+    )]
+    Logs(logs::Logs),
+    Agent(agent::AgentCommand),
+    User(user::UserCommand),
+    Token(user::TokenCommand),
+    Openapi(openapi::Openapi),
     Outbox(outbox::Outbox),
     Task(task::Tasks),
     Cluster(cluster::Cluster),
@@ -100,7 +115,10 @@ pub(crate) enum Command {
     Grant(grant::GrantCommand),
     Usage(usage::Usage),
     Memory(memory::Memory),
-    #[command(before_help = "Examples:\n  galatea login")]
+    #[command(
+        visible_alias = "dashboard",
+        before_help = "Examples:\n  galatea login\n  galatea dashboard"
+    )]
     Login(login::Login),
     Completions(completions::Completions),
     Man(man::Man),
@@ -121,6 +139,12 @@ pub(crate) async fn run(cli: Cli, context: &Context) -> Result<ExitCode> {
         Command::Doctor(doctor) => doctor.run(context).await,
         Command::Explain(explain) => explain.run(context).await,
         Command::Audit(audit) => audit.run(context).await,
+        Command::Trace(trace) => trace.run(context).await,
+        Command::Logs(logs) => logs.run(context).await,
+        Command::Agent(agent) => agent.run(context).await,
+        Command::User(user) => user.run(context).await,
+        Command::Token(token) => token.run(context).await,
+        Command::Openapi(openapi) => openapi.run(context),
         Command::Outbox(outbox) => outbox.run(context).await,
         Command::Task(tasks) => tasks.run(context).await,
         Command::Cluster(cluster) => cluster.run(context).await,

@@ -102,7 +102,14 @@ impl Start {
         tokio::spawn(allocator::give_back_after_bursts());
         let stopping = Arc::new(AtomicBool::new(false));
         let probe = readiness::probe(&booted, began, Arc::clone(&stopping));
-        let server = Server::start(listener, &booted, probe, redactor.clone(), role);
+        let server = Server::start(
+            listener,
+            &booted,
+            probe,
+            redactor.clone(),
+            role,
+            Arc::clone(&context.logs),
+        );
         let people = (!context.logs_json()).then(|| context.output.clone());
         let models = booted.agents.iter().map(|a| (a.id, a.health.clone())).collect();
         let activity = activity::Watch::start(

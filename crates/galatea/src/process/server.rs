@@ -5,7 +5,7 @@ use galatea_core::{
 };
 use galatea_host::{
     agents::boot::Booted,
-    ops::{Operator, Ops, live::Live},
+    ops::{Operator, Ops, live::Live, logs::LogRing},
     readiness::Probe,
 };
 use galatea_http::listen::{Limits, StreamLimits, serve};
@@ -33,10 +33,12 @@ impl Server {
         probe: Probe,
         redactor: Redactor,
         role: ProcessRole,
+        logs: Arc<LogRing>,
     ) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let orchestrator = Arc::clone(&booted.orchestrator);
-        let ops = Ops::new(Arc::clone(&booted.store), Arc::clone(&clock), Some(orchestrator));
+        let ops = Ops::new(Arc::clone(&booted.store), Arc::clone(&clock), Some(orchestrator))
+            .with_logs(logs);
         // Role `api` repeats the events of the others on its own bus.
         let keeps = role != ProcessRole::Api;
         let live = Live::start(&booted.store, &clock, booted.orchestrator.events(), keeps);

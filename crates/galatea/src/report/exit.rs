@@ -91,6 +91,7 @@ fn cause(code: &str) -> Option<Cause> {
         | "GAL-BREAKER"
         | "GAL-LIMIT"
         | "GAL-AGENT-LIMIT"
+        | "GAL-AGENT-UNKNOWN"
         | "GAL-AGENT-TWICE"
         | "GAL-CLOCK"
         | "GAL-CLOCK-SKEW"
@@ -112,7 +113,7 @@ fn by_area(area: &str) -> Option<Cause> {
         "CFG" | "CHAR" => Cause::Configuration,
         "API" | "AUTH" | "BLOCK" | "CHAT" | "CLUSTER" | "CONNECTOR" | "EXPLAIN" | "GRANT"
         | "HTTP" | "MCP" | "MODEL" | "ORIGIN" | "OUTBOX" | "PLUGIN" | "SEND" | "SERVICE"
-        | "STATUS" | "TASK" | "TERM" | "TURN" => Cause::Kind,
+        | "STATUS" | "TASK" | "TERM" | "TRACE" | "TURN" => Cause::Kind,
         _ => return None,
     })
 }
