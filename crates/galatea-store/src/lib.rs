@@ -8,12 +8,14 @@
 mod agent;
 mod audit;
 mod backlog;
+mod backup;
 mod cache;
 mod change;
 mod connect;
 mod connector_state;
 mod console;
 mod convert;
+mod copy;
 mod cursor;
 mod deleted;
 mod derived;
@@ -55,6 +57,7 @@ mod verdict;
 mod version;
 mod world;
 
+pub use backup::{backup, check};
 pub use postgres::{PostgresOptions, ServerState};
 pub use sqlite::{Durability, SqliteOptions};
 

@@ -48,6 +48,7 @@ pub struct Booted {
     pub dependencies: Dependencies,
     /// Version of the program.
     pub version: String,
+    factories: Vec<Arc<PersonaFactory>>,
     opened: Opened,
 }
 
@@ -101,11 +102,12 @@ pub(crate) struct Opened {
 pub async fn boot(options: BootOptions<'_>, personas: Vec<Persona>) -> Result<Booted> {
     let version = options.version.to_owned();
     let opened = open(options, &personas, Vec::new()).await?;
-    let mut agents = Vec::new();
+    let (mut agents, mut factories) = (Vec::new(), Vec::new());
     for persona in personas {
         let factory = PersonaFactory::new(Arc::clone(&opened.surroundings), persona, None);
         opened.orchestrator.create_agent_by(Arc::clone(&factory) as _).await?;
         agents.extend(factory.summary());
+        factories.push(factory);
     }
     if agents.is_empty() {
         return Err(Error::invalid("there is no character to run"));
@@ -118,6 +120,7 @@ pub async fn boot(options: BootOptions<'_>, personas: Vec<Persona>) -> Result<Bo
         agents,
         dependencies: opened.surroundings.dependencies.clone(),
         version,
+        factories,
         opened,
     })
 }
@@ -219,6 +222,11 @@ impl Drop for Opened {
 }
 
 impl Booted {
+    /// Makers of the agents, in the order given.
+    pub(super) fn factories(&self) -> &[Arc<PersonaFactory>] {
+        &self.factories
+    }
+
     /// The MCP servers of all agents.
     pub(crate) fn mcp(&self) -> Arc<Hub> {
         Arc::clone(&self.opened.surroundings.mcp)

@@ -184,6 +184,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "`galatea agent ls` lists the agents with their ids; an id names one of them.",
     ),
     Explanation::new(
+        "GAL-TEST-FILE",
+        "A scenario cannot be read",
+        "`galatea test` reads JSON with comments. The file is missing, has a fault at the named place, or has a key that scenarios do not know.",
+        "Correct the named place; docs/testing-agents.md has the form of scenario files.",
+    ),
+    Explanation::new(
         "GAL-TRACE-PROMPT",
         "No prompt of a turn is kept",
         "A turn that asked no model has none. Others lose theirs after TRACE_DAYS, beyond TRACE_MEGABYTES, under flood, when somebody is forgotten, and when a message of the room is deleted. With TRACES=steps none is kept.",

@@ -189,7 +189,9 @@ async fn write(
                 counts.dropped.fetch_add(count, Ordering::Relaxed)
             }
         };
-        flushes.into_iter().for_each(|done| drop(done.send(())));
+        for done in flushes {
+            let _ = done.send(());
+        }
     }
 }
 

@@ -10,6 +10,8 @@ mod cluster;
 mod completions;
 mod config;
 mod connector;
+mod db;
+mod dev;
 mod doctor;
 mod explain;
 pub(crate) mod flags;
@@ -29,13 +31,16 @@ mod pairing;
 mod plugin;
 mod reference;
 mod repairs;
+mod service;
 mod start;
 mod status;
 mod task;
+mod test;
 mod trace;
 mod usage;
 mod user;
 mod utc;
+mod whole;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
@@ -97,6 +102,12 @@ pub(crate) enum Command {
     User(user::UserCommand),
     Token(user::TokenCommand),
     Openapi(openapi::Openapi),
+    Dev(dev::Dev),
+    Db(db::Db),
+    Service(service::Service),
+    Export(whole::Export),
+    Import(whole::Import),
+    Test(test::Test),
     Outbox(outbox::Outbox),
     Task(task::Tasks),
     Cluster(cluster::Cluster),
@@ -145,6 +156,12 @@ pub(crate) async fn run(cli: Cli, context: &Context) -> Result<ExitCode> {
         Command::User(user) => user.run(context).await,
         Command::Token(token) => token.run(context).await,
         Command::Openapi(openapi) => openapi.run(context),
+        Command::Dev(dev) => dev.run(context).await,
+        Command::Db(db) => db.run(context).await,
+        Command::Service(service) => service.run(context),
+        Command::Export(export) => export.run(context).await,
+        Command::Import(import) => import.run(context).await,
+        Command::Test(test) => test.run(context).await,
         Command::Outbox(outbox) => outbox.run(context).await,
         Command::Task(tasks) => tasks.run(context).await,
         Command::Cluster(cluster) => cluster.run(context).await,

@@ -17,7 +17,7 @@ use std::{
 };
 
 use crate::{
-    cli::flags::Characters,
+    cli::{dev, flags::Characters},
     context::Context,
     process::{allocator, executable, health, server::Server, signals::Signals, version},
     report::{exit::Exit, failure::Result, output::Output},
@@ -50,9 +50,17 @@ pub(crate) struct Start {
     /// What this process does of the work it shares, in place of GALATEA_ROLE
     #[arg(long, value_name = "ROLE", value_parser = ["all", "ingress", "worker", "api"])]
     role: Option<String>,
+    /// Follow the character files (`galatea dev`).
+    #[arg(skip)]
+    follows: bool,
 }
 
 impl Start {
+    /// The same, with character files that are followed.
+    pub(super) fn following(self) -> Self {
+        Self { follows: true, ..self }
+    }
+
     fn role(&self, settings: &Settings) -> galatea_core::Result<ProcessRole> {
         match &self.role {
             Some(role) => role.parse(),
@@ -141,6 +149,7 @@ impl Start {
 
         tokio::select! {
             () = signals.next() => {}
+            () = dev::follow(&booted, configuration, context), if self.follows => {}
             broken = booted.database.broken() => {
                 stopping.store(true, Ordering::Relaxed);
                 // Nothing can be finished. After a restart, work continues from what the database
