@@ -7,8 +7,17 @@ import { messagesPlugin } from './scripts/messages.mjs';
 
 const api = process.env.GALATEA_API ?? 'http://127.0.0.1:3000';
 
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
 export default defineConfig({
-  plugins: [react(), messagesPlugin(fileURLToPath(new URL('./src', import.meta.url)))],
+  resolve: {
+    // The client is used as its source, so that the page needs no other build before its own.
+    alias: {
+      'galatea-client': here('../typescript/src/index.ts'),
+      'openapi-fetch': here('node_modules/openapi-fetch'),
+    },
+  },
+  plugins: [react(), messagesPlugin(here('./src'))],
   build: {
     target: ['chrome125', 'firefox128', 'safari18'],
     assetsInlineLimit: 0,

@@ -13,7 +13,7 @@ export async function flows({ server, page, set, complain }) {
       await tab.screenshot({ path: `pictures/failed-${name.replace(/\W+/g, '-')}.png` }).catch(() => {});
     }
   };
-  tab.setDefaultTimeout(5000);
+  tab.setDefaultTimeout(20_000);
   const see = (text) => tab.getByText(text, { exact: false }).first().waitFor();
   const press = (name) => tab.getByRole('button', { name, exact: true }).first().click();
   const expect = (value, what) => {
@@ -48,7 +48,7 @@ export async function flows({ server, page, set, complain }) {
     await tab.getByRole('textbox').fill('fail now');
     await press('Send message');
     await see('OpenAI rejected OPENAI_API_KEY');
-    await tab.getByRole('link', { name: 'Replace the key' }).click();
+    await tab.getByRole('link', { name: 'Check the models' }).click();
     await see('OPENAI_API_KEY');
   });
   await run('why a message was ignored', async () => {

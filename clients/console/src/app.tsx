@@ -2,7 +2,7 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { Component, lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter';
-import { Problem, startLive, useLiveCache, useSession } from './data';
+import { faultOf, Problem, startLive, useLiveCache, useSession } from './data';
 import { type Locale, t } from './i18n';
 import { Button, ErrorNote, OverlayProvider, Shell, Skeleton } from './ui';
 import { Live } from './views/live';
@@ -100,16 +100,19 @@ function SignedIn({ onLocale }: { onLocale: (locale: Locale) => void }) {
 }
 
 function Gate({ onLocale }: { onLocale: (locale: Locale) => void }) {
-  const session = useSession();
   const [path] = useLocation();
-  if (path === '/login') return <Login />;
+  return path === '/login' ? <Login /> : <Inside onLocale={onLocale} />;
+}
+
+function Inside({ onLocale }: { onLocale: (locale: Locale) => void }) {
+  const session = useSession();
   if (session.error?.status === 401) {
     return session.data ? <Expired onLocale={onLocale} /> : <Redirect to="/login" />;
   }
   if (session.error && !session.data) {
     return (
       <div className="state">
-        <ErrorNote fault={session.error.fault}>
+        <ErrorNote fault={faultOf(session.error)}>
           <Button onClick={() => void session.refetch()}>{t('Try again')}</Button>
         </ErrorNote>
       </div>

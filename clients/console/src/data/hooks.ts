@@ -8,8 +8,9 @@ import {
   useQueryClient,
 } from '@tanstack/react-query';
 import { useEffect, useSyncExternalStore } from 'react';
-import { call, type Params, type Problem } from './http';
+import type { Problem } from './client';
 import { type LiveState, liveState, onLive, watchLive } from './live';
+import { call, type Params } from './server';
 import type { Paged, Role, Session } from './types';
 
 /** Reads one object. */
@@ -60,19 +61,24 @@ export function refresh(client: QueryClient, reads: string[]): Promise<void> {
 
 /** Which paths an event of this kind changes. */
 const CHANGES: Record<string, string[]> = {
-  turn: ['turns', 'attention', 'checklist'],
-  message: ['turns', 'outbox', 'counts', 'rooms', 'attention'],
+  turn: ['turns', 'attention', 'checklist', 'usage', 'approvals'],
+  message: ['turns', 'outbox', 'counts', 'rooms', 'attention', 'checklist'],
+  messages: ['turns', 'connectors'],
+  reaction: ['rooms'],
   entity: ['people'],
-  attention: ['attention', 'approvals', 'pairing'],
+  room: ['rooms', 'turns', 'memories'],
+  world: ['rooms', 'connectors'],
   connector: ['connectors', 'agents', 'attention', 'checklist'],
-  outbox: ['outbox', 'counts', 'attention'],
-  memory: ['memories', 'people'],
-  job: ['knowledge'],
-  usage: ['usage', 'budgets'],
-  node: ['cluster'],
-  agent: ['agents', 'characters'],
-  setting: ['settings'],
-  task: ['tasks', 'attention'],
+  breaker: ['connectors', 'attention'],
+  delivery: ['outbox', 'counts', 'attention', 'turns'],
+  action: ['turns'],
+  evaluator: ['memories', 'people'],
+  model: ['usage', 'budgets'],
+  agent: ['agents', 'characters', 'attention'],
+  plugin: ['plugins', 'tools', 'mcp'],
+  service: ['agents', 'connectors', 'plugins', 'mcp', 'knowledge'],
+  custom: ['knowledge', 'tasks', 'approvals', 'attention'],
+  system: ['attention', 'cluster'],
 };
 
 /** Paths to read again after these events. */

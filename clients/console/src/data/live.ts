@@ -1,7 +1,7 @@
 // Live events: one stream for the page, resumed by number, batched 250 ms. REST stays the truth:
 // after a gap every list is read again.
-import { parseEvents } from './http';
-import type { LiveEvent } from './types';
+import type { LiveEvent, Missed } from 'galatea-client';
+import { galatea } from './client';
 
 const BATCH_MS = 250;
 const RETRY_MS = 4_000;
@@ -9,13 +9,13 @@ const RETRY_MS = 4_000;
 export type LiveState = { state: 'connecting' | 'following' | 'reconnecting'; lastAt: number; skew: number };
 type Listener = (events: LiveEvent[], gap: boolean) => void;
 
-let source: AbortController | null = null;
-let seq = 0;
+let control: AbortController | null = null;
+let seq: number | undefined;
 let current: LiveState = { state: 'connecting', lastAt: 0, skew: 0 };
 let batch: LiveEvent[] = [];
 let timer: ReturnType<typeof setTimeout> | null = null;
 let retry: ReturnType<typeof setTimeout> | null = null;
-let missed = false;
+let gap = false;
 const listeners = new Set<Listener>();
 const watchers = new Set<() => void>();
 
@@ -26,64 +26,53 @@ function set(next: Partial<LiveState>) {
 
 function flush() {
   timer = null;
-  const events = batch;
-  const gap = missed;
+  const [events, missed] = [batch, gap];
   batch = [];
-  missed = false;
-  for (const listener of listeners) listener(events, gap);
+  gap = false;
+  for (const listener of listeners) listener(events, missed);
 }
 
 function schedule() {
   if (timer === null) timer = setTimeout(flush, BATCH_MS);
 }
 
-function arrive(event: LiveEvent) {
-  if (event.seq <= seq) return;
+function arrive(event: LiveEvent | Missed) {
   seq = event.seq;
-  batch.push(event);
+  if (event.kind === 'missed') gap = true;
+  else batch.push(event);
   set({ lastAt: Date.now(), skew: event.at - Date.now() });
   schedule();
 }
 
-async function follow(control: AbortController): Promise<void> {
-  const response = await fetch(`/api/v1/events${seq > 0 ? `?after=${seq}` : ''}`, {
-    signal: control.signal,
-    credentials: 'same-origin',
-  });
-  if (!response.ok || !response.body) throw new Error(String(response.status));
-  set({ state: 'following', lastAt: Date.now() });
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = '';
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    const { events, tail } = parseEvents(rest + value);
-    rest = tail;
-    for (const [name, data] of events) {
-      if (name === 'missed') {
-        missed = true;
-        schedule();
-      } else if (typeof data.seq === 'number') arrive(data as unknown as LiveEvent);
+function moved(state: LiveState['state']) {
+  if (state === 'following') {
+    // Without a number nothing says what happened before the stream was open.
+    if (seq === undefined) {
+      gap = true;
+      schedule();
     }
-  }
+    set({ state, lastAt: Date.now() });
+  } else if (state !== current.state) set({ state });
 }
 
 function open() {
-  if (source || document.hidden) return;
-  const control = new AbortController();
-  source = control;
-  const again = () => {
-    if (source !== control) return;
+  if (control || document.hidden) return;
+  const own = new AbortController();
+  control = own;
+  const follow = async () => {
+    for await (const event of galatea.events({ after: seq, signal: own.signal, onState: moved })) arrive(event);
+  };
+  follow().catch(() => {
+    if (control !== own) return;
     close();
     set({ state: 'reconnecting' });
     retry = setTimeout(open, RETRY_MS);
-  };
-  follow(control).then(again, again);
+  });
 }
 
 function close() {
-  source?.abort();
-  source = null;
+  control?.abort();
+  control = null;
   if (retry) clearTimeout(retry);
   retry = null;
 }
@@ -99,7 +88,7 @@ export function startLive(): () => void {
   };
 }
 
-/** Calls a function with each batch of events. */
+/** Calls a function with each batch of events; `gap`: every list has to be read again. */
 export function onLive(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);

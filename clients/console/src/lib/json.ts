@@ -48,3 +48,23 @@ export function faultAt(text: string): number {
   space();
   return at;
 }
+
+/** Path of what stands in a line of JSON that is indented by two, such as `style.all[2]`. Lines count from 1. */
+export function pathAt(text: string, line: number): string {
+  const at: (string | number)[] = [];
+  for (const row of text.split('\n').slice(0, line)) {
+    const inside = row.trimStart();
+    const depth = (row.length - inside.length) / 2;
+    if (/^[}\]]/.test(inside)) continue;
+    const key = /^("(?:[^"\\]|\\.)*"):/.exec(inside)?.[1];
+    const before = at[depth];
+    at.length = depth;
+    at.push(key !== undefined ? (JSON.parse(key) as string) : typeof before === 'number' ? before + 1 : 0);
+  }
+  return at
+    .slice(1)
+    .reduce<string>(
+      (whole, part) => (typeof part === 'number' ? `${whole}[${part}]` : whole ? `${whole}.${part}` : part),
+      '',
+    );
+}

@@ -6,11 +6,7 @@ import { IconButton } from './controls';
 
 export function Checklist() {
   const { data } = useOne<Steps>('checklist');
-  const dismiss = useAction(async () => {
-    localStorage.setItem('galatea.checklist', 'dismissed');
-    // A server that does not keep the choice leaves it to this browser.
-    await call('POST', 'checklist/dismiss').catch(() => {});
-  }, ['checklist']);
+  const dismiss = useAction(() => call('POST', 'checklist/dismiss'), ['checklist']);
   if (!data || data.dismissed || (data.platform && data.model && data.hello)) return null;
   const steps: [boolean, string, string][] = [
     [data.platform, t('Connect a platform'), '/connectors?add=1'],

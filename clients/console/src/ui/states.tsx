@@ -1,7 +1,7 @@
 // The five states without data, errors with cause and fix, and rights.
 import { type ReactNode, useEffect, useState } from 'react';
 import { Link } from 'wouter';
-import { type Fault, type Problem, type Query, type Role, useRole, useSession } from '../data';
+import { type Fault, faultOf, neededRole, type Problem, type Query, type Role, useRole, useSession } from '../data';
 import { msg, t } from '../i18n';
 import { clock } from '../lib/format';
 import { Button } from './controls';
@@ -99,7 +99,7 @@ export function StateView(props: {
 function Failed({ error, onRetry }: { error: Problem; onRetry: () => unknown }) {
   const { data: session } = useSession();
   if (error.status === 403) {
-    const needs = error.needs === 'owner' ? 'owner' : 'operator';
+    const needs = neededRole(error);
     return (
       <div className="state">
         <p>
@@ -117,7 +117,7 @@ function Failed({ error, onRetry }: { error: Problem; onRetry: () => unknown }) 
   }
   return (
     <div className="state">
-      <ErrorNote fault={error.fault}>
+      <ErrorNote fault={faultOf(error)}>
         <Button onClick={() => onRetry()}>{t('Try again')}</Button>
       </ErrorNote>
     </div>

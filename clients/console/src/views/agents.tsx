@@ -1,7 +1,7 @@
 // Agents: who is running, as what?
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import { type Agent, call, type Paged, useAction, useOne } from '../data';
+import { type Agent, call, faultOf, type Paged, useAction, useOne } from '../data';
 import { t } from '../i18n';
 import { count, money } from '../lib/format';
 import {
@@ -139,7 +139,7 @@ function NewAgent({ onClose, onMade }: { onClose: () => void; onMade: (id: strin
           { value: 'empty', label: t('Empty') },
         ]}
       />
-      {make.error && <ErrorNote fault={make.error.fault} />}
+      {make.error && <ErrorNote fault={faultOf(make.error)} />}
       <div className="buttons end">
         <Button onClick={onClose}>{t('Cancel')}</Button>
         <Button

@@ -2,7 +2,19 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { Link, useLocation, useParams } from 'wouter';
-import { type Agent, type Message, type Paged, Problem, type Room, refresh, stream, type Turn, useOne } from '../data';
+import {
+  type Agent,
+  faultOf,
+  type Heard,
+  type Message,
+  type Paged,
+  Problem,
+  type Room,
+  refresh,
+  say,
+  type Turn,
+  useOne,
+} from '../data';
 import { t } from '../i18n';
 import { useFilters } from '../lib/filters';
 import { Button, Composer, MessageBubble, PageHead, Select, StateView } from '../ui';
@@ -73,6 +85,54 @@ export default function Chat() {
   );
 }
 
+/** The rows of a conversation after an event of the answer. */
+export function hear(rows: Message[], heard: Heard, mine: string, theirs: string): Message[] {
+  const change = (id: string, next: Partial<Message>) => rows.map((m) => (m.id === id ? { ...m, ...next } : m));
+  switch (heard.event) {
+    case 'accepted':
+      // The stored message has this id: the history replaces the row in its place.
+      return rows.map((m) =>
+        m.id === mine
+          ? { ...m, id: heard.id, room: heard.room, state: 'done' }
+          : m.id === theirs
+            ? { ...m, turn: heard.id }
+            : m,
+      );
+    case 'step':
+      return change(theirs, { step: heard.step });
+    case 'draft':
+      return change(theirs, { state: 'streaming', text: heard.text });
+    case 'message': {
+      const id = heard.memory ?? heard.id;
+      const done = rows.find((m) => m.id === id);
+      // A long answer comes in parts of one memory.
+      if (done) return change(id, { text: `${done.text}\n\n${heard.text}` });
+      const waits = rows.find((m) => m.id === theirs);
+      const first: Message | undefined = waits && {
+        ...waits,
+        id,
+        text: heard.text,
+        state: 'done',
+        took: heard.at > waits.at ? heard.at - waits.at : undefined,
+      };
+      if (first) return rows.map((m) => (m.id === theirs ? first : m));
+      const model = rows.at(-1);
+      return model ? [...rows, { ...model, id, at: heard.at, text: heard.text, state: 'done', from: 'agent' }] : rows;
+    }
+    case 'silent': {
+      const failed = heard.decision === 'failed' || heard.decision === 'expired';
+      const text = failed ? '' : t('No answer: {reason}', { reason: heard.reason });
+      const fix = { label: t('Check the models'), href: '/settings?tab=models' };
+      const fault = failed ? { code: 'GAL-TURN', title: heard.reason, fix } : undefined;
+      return change(theirs, { state: failed ? 'failed' : 'done', text, fault });
+    }
+    case 'error':
+      return change(theirs, { state: 'failed', fault: { code: heard.code, title: heard.detail || heard.title } });
+    default:
+      return rows;
+  }
+}
+
 function Conversation({ agent, room }: { agent: Agent; room: string }) {
   const client = useQueryClient();
   const [filters, setFilters] = useFilters();
@@ -135,16 +195,9 @@ function Conversation({ agent, room }: { agent: Agent; room: string }) {
     const control = new AbortController();
     abort.current = control;
     try {
-      await stream(
-        'messages',
-        { agent: agent.id, room: roomId, text, clientId, attachments: await Promise.all(files.map(attachment)) },
-        control.signal,
-        (event, data) => {
-          change(mine, { state: 'done' });
-          if (event === 'step') change(theirs, { step: String(data.step) });
-          if (event === 'draft') change(theirs, { state: 'streaming', text: String(data.text) });
-          if (event === 'done') change(theirs, data as Partial<Message>);
-        },
+      const attachments = await Promise.all(files.map(attachment));
+      await say({ agent: agent.id, room: roomId, text, clientId, attachments }, control.signal, (heard) =>
+        setSent((all) => hear(all, heard, mine, theirs)),
       );
       setSent((all) =>
         all.map((m) =>
@@ -156,7 +209,7 @@ function Conversation({ agent, room }: { agent: Agent; room: string }) {
       const fault = control.signal.aborted
         ? { code: 'GAL-STOPPED', title: t('You stopped this answer.') }
         : error instanceof Problem
-          ? error.fault
+          ? faultOf(error)
           : { code: 'GAL-CONSOLE', title: String(error) };
       change(mine, { state: 'done' });
       change(theirs, { state: 'failed', fault });

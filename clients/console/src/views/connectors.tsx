@@ -1,7 +1,7 @@
 // Connectors: is each platform listening, and if not, what is to do?
 import { useState } from 'react';
 import { useParams } from 'wouter';
-import { type Connector, call, type LoginStep, type Paged, useAction, useOne } from '../data';
+import { type Connector, call, faultOf, type LoginStep, type Paged, useAction, useOne } from '../data';
 import { t } from '../i18n';
 import { useFilters } from '../lib/filters';
 import { ago, span } from '../lib/format';
@@ -198,7 +198,7 @@ function Add({ onClose }: { onClose: () => void }) {
         </div>
       )}
       {next.error && (
-        <ErrorNote fault={next.error.fault}>
+        <ErrorNote fault={faultOf(next.error)}>
           {platform && (
             <Button small onClick={() => next.mutate({ name: platform })}>
               {t('Try again')}

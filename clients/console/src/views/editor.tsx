@@ -5,6 +5,7 @@ import {
   type Character,
   type CharacterVersion,
   call,
+  faultOf,
   type Paged,
   type Problem,
   type Remark,
@@ -244,7 +245,7 @@ function Form({ id, character }: { id: string; character: Character }) {
 
 function Conflict({ error, onShow }: { error: Problem; onShow: () => void }) {
   return (
-    <ErrorNote fault={error.fault}>
+    <ErrorNote fault={faultOf(error)}>
       {error.status === 412 && (
         <Button small onClick={onShow}>
           {t('See changes')}
@@ -271,7 +272,7 @@ function Preview({ draft }: { draft: Draft }) {
           </p>
         ))}
         {ask.isPending && <p className="info">▸ {t('thinking')}</p>}
-        {ask.error && <ErrorNote fault={ask.error.fault} />}
+        {ask.error && <ErrorNote fault={faultOf(ask.error)} />}
       </div>
       <div className="field">
         <label htmlFor="preview">{t('Ask the draft')}</label>

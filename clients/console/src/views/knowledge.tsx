@@ -1,6 +1,6 @@
 // Knowledge: what can it quote?
 import { useState } from 'react';
-import { call, type Document, type Paged, type Passage, useAction, useList } from '../data';
+import { call, type Document, faultOf, type Paged, type Passage, useAction, useList } from '../data';
 import { t } from '../i18n';
 import { bytes } from '../lib/format';
 import { Bar, Button, ErrorNote, PageHead, RoleGate, StateChip, StateView, TextField, Upload, useOverlay } from '../ui';
@@ -114,7 +114,7 @@ function Question() {
           </Button>
         </p>
       </form>
-      {ask.error && <ErrorNote fault={ask.error.fault} />}
+      {ask.error && <ErrorNote fault={faultOf(ask.error)} />}
       {items?.length === 0 && <p className="muted">{t('No passage answers this.')}</p>}
       {items?.map((p) => (
         <article key={p.document + p.place} className="record">

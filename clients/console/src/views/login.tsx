@@ -2,7 +2,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { useLocation, useSearch } from 'wouter';
-import { call, type Fault, Problem, type SignIn, useOne } from '../data';
+import { call, type Fault, faultOf, Problem, type SignIn, useOne } from '../data';
 import { t } from '../i18n';
 import { LoginCard } from '../ui';
 
@@ -21,7 +21,7 @@ export function Login() {
       client.clear();
       navigate('/', { replace: true });
     } catch (error) {
-      setFault(error instanceof Problem ? error.fault : { code: 'GAL-CONSOLE', title: String(error) });
+      setFault(error instanceof Problem ? faultOf(error) : { code: 'GAL-CONSOLE', title: String(error) });
     } finally {
       setBusy(false);
     }

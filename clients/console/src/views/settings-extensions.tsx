@@ -1,7 +1,7 @@
 // Settings → Plugins and MCP: what is loaded, what failed, and new MCP servers.
 import { useState } from 'react';
 import { Link } from 'wouter';
-import { call, type McpServer, type Paged, type Plugin, useAction, useOne } from '../data';
+import { call, faultOf, type McpServer, type Paged, type Plugin, useAction, useOne } from '../data';
 import { t } from '../i18n';
 import { Button, Dialog, ErrorNote, RoleGate, StateChip, StateView, TextField, useOverlay } from '../ui';
 
@@ -111,7 +111,7 @@ function AddServer({ onClose }: { onClose: () => void }) {
         placeholder="https://tools.example/mcp"
         hint={t('A command is started in a sandbox. Its tools ask first until you allow them.')}
       />
-      {add.error && <ErrorNote fault={add.error.fault} />}
+      {add.error && <ErrorNote fault={faultOf(add.error)} />}
       <div className="buttons end">
         <Button onClick={onClose}>{t('Cancel')}</Button>
         <Button

@@ -1,7 +1,7 @@
 // Usage: what does it cost, and what stops it?
 import { useState } from 'react';
 import { Link } from 'wouter';
-import { type Budget, call, type Usage as Data, type Paged, type UsageRow, useAction, useOne } from '../data';
+import { type Budget, call, type Usage as Data, faultOf, type Paged, type UsageRow, useAction, useOne } from '../data';
 import { t } from '../i18n';
 import { useFilters } from '../lib/filters';
 import { count, money, percent } from '../lib/format';
@@ -241,7 +241,7 @@ function AddBudget({ agents, onClose }: { agents: string[]; onClose: () => void 
         ]}
       />
       <p className="muted">{t('At 80% the owners get a notice.')}</p>
-      {make.error && <ErrorNote fault={make.error.fault} />}
+      {make.error && <ErrorNote fault={faultOf(make.error)} />}
       <div className="buttons end">
         <Button onClick={onClose}>{t('Cancel')}</Button>
         <Button

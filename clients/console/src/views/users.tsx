@@ -4,6 +4,7 @@ import {
   type Change,
   call,
   type DeviceSession,
+  faultOf,
   type Paged,
   type Role,
   type Token,
@@ -170,7 +171,7 @@ function Invite({ onClose }: { onClose: () => void }) {
         <>
           <TextField label={t('Name')} value={name} onChange={setName} autoFocus />
           <Select label={t('Role')} value={role} onChange={setRole} options={roleOptions()} />
-          {invite.error && <ErrorNote fault={invite.error.fault} />}
+          {invite.error && <ErrorNote fault={faultOf(invite.error)} />}
           <div className="buttons end">
             <Button onClick={onClose}>{t('Cancel')}</Button>
             <Button
@@ -281,7 +282,7 @@ function NewToken({ onClose }: { onClose: () => void }) {
               </label>
             ))}
           </fieldset>
-          {make.error && <ErrorNote fault={make.error.fault} />}
+          {make.error && <ErrorNote fault={faultOf(make.error)} />}
           <div className="buttons end">
             <Button onClick={onClose}>{t('Cancel')}</Button>
             <Button

@@ -1,22 +1,10 @@
 // Sums of the ledger's rows for the Usage view.
-import type { Usage, UsageRow } from './types';
+import { api, read } from '../client';
+import type { Usage, UsageRow } from '../types';
+import { type Asked, type Handlers, type S, shaped, text } from './asked';
+import { agentName, roomName } from './names';
 
-export type UsageLine = {
-  agent: string;
-  day: number;
-  source: string;
-  room: string;
-  person: string;
-  model: string;
-  answers: number;
-  refused: number;
-  calls: number;
-  input: number;
-  cached: number;
-  output: number;
-  unpriced: number;
-  micros: number;
-};
+type UsageLine = S['UsageLine'];
 type Names = { room: (id: string) => Promise<string>; agent: (id: string) => Promise<string> };
 
 const DAY_MS = 86_400_000;
@@ -93,3 +81,12 @@ export async function usageOf(lines: UsageLine[], range: string, now: number, na
     unpriced: new Set(lines.filter((line) => line.unpriced > 0).map((line) => line.model)).size,
   };
 }
+
+async function usage(asked: Asked): Promise<Usage> {
+  const range = text(asked, 'range') ?? 'today';
+  const query = { days: DAYS[range] ?? 1 };
+  const list = await read(api.GET('/api/v1/usage', { params: { query }, signal: asked.signal }));
+  return shaped<Usage>(list, 'series') ?? usageOf(list.items, range, Date.now(), { room: roomName, agent: agentName });
+}
+
+export const USAGE: Handlers = { 'GET usage': usage };
