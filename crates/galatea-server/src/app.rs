@@ -1,6 +1,6 @@
 //! What every handler has.
 
-use galatea_core::redact::Redactor;
+use galatea_core::{EventBus, redact::Redactor};
 use galatea_host::{
     ops::{Ops, live::Live},
     readiness::Probe,

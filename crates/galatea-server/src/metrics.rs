@@ -2,20 +2,21 @@
 //! asked for. No label names a person or a Room, and values that models or platforms choose are bounded.
 
 mod labels;
-mod page;
 
 use galatea_core::{Event, EventBus};
 use parking_lot::Mutex;
-use prometheus_client::metrics::{counter::Counter, family::Family, histogram::Histogram};
+use prometheus_client::{
+    metrics::{counter::Counter, family::Family, histogram::Histogram},
+    registry::{Registry, Unit},
+};
 use std::sync::Arc;
 use tokio::{sync::broadcast::error::RecvError, task::JoinHandle};
 
 use self::labels::Known;
-pub(crate) use self::page::page;
 
 /// Names and values of a series.
-type Labels = Vec<(&'static str, String)>;
-type Counters = Family<Labels, Counter>;
+pub(crate) type Labels = Vec<(&'static str, String)>;
+pub(crate) type Counters = Family<Labels, Counter>;
 type Histograms = Family<Labels, Histogram, fn() -> Histogram>;
 
 /// Bounds of durations in seconds, from a cached answer to the deadline of a turn (`TURN_TIMEOUT_SECONDS`).
@@ -141,6 +142,51 @@ impl Metrics {
             }
             _ => {}
         }
+    }
+
+    /// Adds what was counted to a page.
+    pub(crate) fn register(&self, registry: &mut Registry) {
+        let Metrics {
+            received,
+            messages,
+            turn_failures,
+            turns,
+            sends,
+            model_calls,
+            model_tokens,
+            model_seconds,
+            actions,
+            evaluators,
+            requests,
+            lost,
+            ..
+        } = self;
+        registry.register("messages_received", "New messages that were stored", received.clone());
+        registry.register("messages", "Messages by what was decided about them", messages.clone());
+        registry.register("turn_failures", "Turns without an answer", turn_failures.clone());
+        registry.register_with_unit(
+            "turn_duration",
+            "Time from the beginning of a turn to its commit",
+            Unit::Seconds,
+            turns.clone(),
+        );
+        registry.register("send_attempts", "Attempts to send a part, by outcome", sends.clone());
+        registry.register("model_calls", "Answers of models", model_calls.clone());
+        registry.register("model_tokens", "Tokens of these calls, by kind", model_tokens.clone());
+        registry.register_with_unit(
+            "model_duration",
+            "Time of a call with its retries and fallbacks",
+            Unit::Seconds,
+            model_seconds.clone(),
+        );
+        registry.register("actions", "Actions that ended", actions.clone());
+        registry.register("evaluators", "Evaluators that ended", evaluators.clone());
+        registry.register("http_requests", "Requests to this server", requests.clone());
+        registry.register(
+            "events_lost",
+            "Events that came faster than they were counted",
+            lost.clone(),
+        );
     }
 
     fn count_send(&self, outcome: &str) {

@@ -117,3 +117,82 @@ async fn apply(
         Followed::Refused(Faults::Error(error))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        agents::{
+            Platforms,
+            boot::{BootOptions, Place, boot},
+        },
+        characters::personas,
+        config::Configuration,
+        storage::data_dir::DataDir,
+    };
+    use galatea_core::{Settings, redact::Redactor, store::ProcessRole};
+    use std::{sync::mpsc, time::Instant};
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_changed_file_applies_within_a_second_and_a_broken_one_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = PathBuf::from("nova.json");
+        let write = |text: &str| std::fs::write(folder.path().join(&file), text).unwrap();
+        write(r#"{"name": "Nova", "bio": "A gardener."}"#);
+        let (settings, configuration) = (Settings::default(), Configuration::default());
+        let read = |file: &Path| personas::one(file, &configuration, folder.path());
+        let options = BootOptions {
+            settings: &settings,
+            data_dir: &DataDir::of_file(&folder.path().join("a.db")),
+            platforms: Platforms::None,
+            role: ProcessRole::default(),
+            redactor: &Redactor::default(),
+            version: "1",
+            parser: Path::new(""),
+            place: Place::Memory,
+        };
+        let booted = boot(options, vec![read(&file).unwrap()]).await.unwrap();
+        booted.orchestrator.start().unwrap();
+        let (told, heard) = mpsc::channel();
+        let following = booted.follow_files(read, move |name, _, followed| {
+            told.send((name.to_owned(), followed)).unwrap();
+        });
+        let bio = || booted.factories()[0].persona().character.bio.clone();
+        let changes = async {
+            let next = async |most: Duration| {
+                let from = Instant::now();
+                while from.elapsed() < most {
+                    if let Ok(found) = heard.try_recv() {
+                        return found;
+                    }
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+                panic!("no change was seen");
+            };
+            // A busy machine may take longer than the second that people are promised.
+            let patience = Duration::from_secs(20);
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            write(r#"{"name": "Nova", "bio": "A plumber of many years."}"#);
+            let (name, followed) = next(patience).await;
+            assert!(name == "Nova" && matches!(followed, Followed::Applied), "{followed:?}");
+            assert!(format!("{:?}", bio()).contains("plumber"));
+            write(r#"{"name": "Nova", "bio": "#);
+            let (_, followed) = next(patience).await;
+            assert!(matches!(followed, Followed::Refused(_)), "{followed:?}");
+            assert!(format!("{:?}", bio()).contains("plumber"), "it goes on as it was");
+            write(r#"{"name": "Another", "bio": "Somebody else."}"#);
+            let (_, followed) = next(patience).await;
+            assert!(matches!(followed, Followed::Refused(_)), "another id: {followed:?}");
+            write(
+                r#"{"name": "Nova", "bio": "A plumber again.", "settings": {"OPENAI_API_KEY": "k"}}"#,
+            );
+            let (_, followed) = next(patience).await;
+            assert!(matches!(followed, Followed::Restarted), "{followed:?}");
+        };
+        tokio::select! {
+            () = following => unreachable!("it follows for ever"),
+            () = changes => {}
+        }
+        booted.stop(Duration::from_secs(5)).await;
+    }
+}

@@ -5,6 +5,8 @@ mod compare;
 mod file;
 mod run;
 mod script;
+#[cfg(test)]
+mod tests;
 
 pub use compare::Difference;
 pub use file::{Expect, Rule, Scenario, Step, read};

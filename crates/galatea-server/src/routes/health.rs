@@ -22,7 +22,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
 }
 
 async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Problem> {
-    let page = crate::metrics::page(&app).await?;
+    let page = super::metrics::page(&app).await?;
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     Ok(([(header::CONTENT_TYPE, kind)], page).into_response())
 }

@@ -6,6 +6,7 @@ mod events;
 mod health;
 mod house;
 mod logs;
+mod metrics;
 mod pages;
 mod places;
 mod queues;

@@ -43,7 +43,7 @@ async fn found(store: &Store, scene: Scene, words: &str) -> Vec<MemoryId> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_moves_to_a_server_and_back() {
-    let server = Server::start().await;
+    let server = Server::fresh().await;
     let (file, there, back) =
         (Store::in_memory().await.unwrap(), open(&server).await, Store::in_memory().await.unwrap());
     let scene = Scene::new();

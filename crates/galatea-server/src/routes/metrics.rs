@@ -8,8 +8,10 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-use super::{Counters, Labels, Metrics};
-use crate::app::App;
+use crate::{
+    app::App,
+    metrics::{Counters, Labels},
+};
 
 /// A gauge of whole numbers.
 type Gauges = Family<Labels, Gauge>;
@@ -18,58 +20,14 @@ type Gauges = Family<Labels, Gauge>;
 ///
 /// # Errors
 /// Failures of the store.
-pub(crate) async fn page(app: &App) -> Result<String> {
+pub(super) async fn page(app: &App) -> Result<String> {
     let mut registry = Registry::with_prefix("galatea");
-    counted(&app.metrics, &mut registry);
+    app.metrics.register(&mut registry);
     gauges(app, &mut registry).await?;
     let mut text = String::with_capacity(16 * 1024);
     // Writing to a string cannot fail.
     let _ = encode(&mut text, &registry);
     Ok(app.redactor.clean(&text).into_owned())
-}
-
-fn counted(metrics: &Metrics, registry: &mut Registry) {
-    let Metrics {
-        received,
-        messages,
-        turn_failures,
-        turns,
-        sends,
-        model_calls,
-        model_tokens,
-        model_seconds,
-        actions,
-        evaluators,
-        requests,
-        lost,
-        ..
-    } = metrics;
-    registry.register("messages_received", "New messages that were stored", received.clone());
-    registry.register("messages", "Messages by what was decided about them", messages.clone());
-    registry.register("turn_failures", "Turns without an answer", turn_failures.clone());
-    registry.register_with_unit(
-        "turn_duration",
-        "Time from the beginning of a turn to its commit",
-        Unit::Seconds,
-        turns.clone(),
-    );
-    registry.register("send_attempts", "Attempts to send a part, by outcome", sends.clone());
-    registry.register("model_calls", "Answers of models", model_calls.clone());
-    registry.register("model_tokens", "Tokens of these calls, by kind", model_tokens.clone());
-    registry.register_with_unit(
-        "model_duration",
-        "Time of a call with its retries and fallbacks",
-        Unit::Seconds,
-        model_seconds.clone(),
-    );
-    registry.register("actions", "Actions that ended", actions.clone());
-    registry.register("evaluators", "Evaluators that ended", evaluators.clone());
-    registry.register("http_requests", "Requests to this server", requests.clone());
-    registry.register(
-        "events_lost",
-        "Events that came faster than they were counted",
-        lost.clone(),
-    );
 }
 
 async fn gauges(app: &App, registry: &mut Registry) -> Result<()> {
