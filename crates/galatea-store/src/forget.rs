@@ -17,7 +17,7 @@ use crate::{
     forgotten::{JOINED, alone, forgotten},
     neighbour,
     plan::no_index,
-    relationship, trace,
+    record, relationship, trace,
 };
 
 /// Memories of one change that goes ahead: some 10 ms of the writer.
@@ -291,6 +291,7 @@ pub(crate) fn push(
     statements.push(APPROVED.with(values![agent.0, format!("pairing:approved:{entity}")]));
     statements.push(relationship::UNLINK.with(values![agent.0, entity.0]));
     statements.extend(trace::forget(agent, at));
+    statements.push(record::BLANK.with(values![]));
     change.scrub = true;
     change.changed = true;
     change.push(Write::Other { statements, counted: None }).map(drop)

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use galatea_core::{
     AgentId, EntityId, MemoryId, Result, RoomId, Timestamp, TurnId,
-    store::{StepTexts, Trace, TraceBounds, TraceStore},
+    store::{PromptBlock, StepTexts, Trace, TraceBounds, TraceStore},
 };
 use serde_json::json;
 use sqlx::FromRow;
@@ -156,6 +156,24 @@ impl Stored {
     }
 }
 
+impl Database {
+    /// Texts with secrets masked, each by itself: a mask over a whole document could break it.
+    fn cleaned(&self, texts: &[StepTexts]) -> Vec<StepTexts> {
+        let clean = |text: &Option<String>| text.clone().map(|text| self.clean(text));
+        let cleaned = |texts: &StepTexts| StepTexts {
+            step: texts.step,
+            input: clean(&texts.input),
+            prompt: texts
+                .prompt
+                .iter()
+                .map(|block| PromptBlock { text: self.clean(block.text.clone()), ..block.clone() })
+                .collect(),
+            output: clean(&texts.output),
+        };
+        texts.iter().map(cleaned).collect()
+    }
+}
+
 /// Blanks all texts of an agent's traces: a person is forgotten at this time.
 pub(crate) fn forget(agent: AgentId, at: Timestamp) -> [Statement; 2] {
     let until = at.0.saturating_add(MARGIN);
@@ -183,8 +201,12 @@ impl TraceStore for Database {
         }
         let mut rows = Vec::with_capacity(traces.len());
         for trace in traces {
-            let texts = trace.texts.as_ref().map(to_json).transpose()?;
-            let texts = texts.map(|texts| self.clean(texts));
+            let texts =
+                trace.texts.as_ref().map(|texts| to_json(&self.cleaned(texts))).transpose()?;
+            let mut steps = trace.steps.clone();
+            for note in steps.iter_mut().filter_map(|step| step.note.as_mut()) {
+                *note = self.clean(std::mem::take(note));
+            }
             let id = |id: Uuid| id.simple().to_string();
             rows.push(json!({
                 "turn": id(trace.turn.0),
@@ -195,7 +217,7 @@ impl TraceStore for Database {
                 "since": trace.since.0,
                 "late": i32::from(trace.late),
                 "bytes": texts.as_ref().map_or(0, String::len),
-                "steps": self.clean(to_json(&trace.steps)?),
+                "steps": to_json(&steps)?,
                 "texts": texts,
             }));
         }

@@ -127,7 +127,7 @@ mod tests {
             boot::{BootOptions, Place, boot},
         },
         characters::personas,
-        config::Configuration,
+        config::{Configuration, Sources},
         storage::data_dir::DataDir,
     };
     use galatea_core::{Settings, redact::Redactor, store::ProcessRole};
@@ -139,7 +139,9 @@ mod tests {
         let file = PathBuf::from("nova.json");
         let write = |text: &str| std::fs::write(folder.path().join(&file), text).unwrap();
         write(r#"{"name": "Nova", "bio": "A gardener."}"#);
-        let (settings, configuration) = (Settings::default(), Configuration::default());
+        let settings = Settings::default();
+        let sources = Sources::new(folder.path().to_owned(), None, None);
+        let configuration = Configuration::load(&sources, &Redactor::default()).unwrap();
         let read = |file: &Path| personas::one(file, &configuration, folder.path());
         let options = BootOptions {
             settings: &settings,

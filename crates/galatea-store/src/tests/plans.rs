@@ -55,6 +55,8 @@ const WHOLE: &[(&str, &[&str])] = &[
     ("outbox::SELECTED", &["outbox"]),
     ("outbox::SENT_AS", &["outbox"]),
     ("inbox::OF_TURN", &["inbox"]),
+    // Answers are kept for a day, and a person seldom goes.
+    ("record::BLANK", &["kept_answers"]),
     ("room::OF_PERSON", &["rooms", "participants"]),
     ("usage::SINCE", &["usage"]),
     // An operator's search by meaning compares the signs of all embeddings.

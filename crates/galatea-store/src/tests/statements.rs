@@ -86,6 +86,7 @@ const NAMED: &[Listed] = listed![
     house::END,
     house::END_SESSIONS,
     record::ADD,
+    record::BLANK,
     record::LIST,
     record::EXPIRE,
     record::TAKE,

@@ -3,8 +3,8 @@
 use galatea_core::{
     Memory, Store, Timestamp, TurnId,
     store::{
-        PromptBlock, RequestedChange, StepKind, StepTexts, Trace, TraceBounds, TraceStep,
-        TurnRecord,
+        PromptBlock, RequestedChange, SecretDigest, StepKind, StepTexts, Trace, TraceBounds,
+        TraceStep, TurnRecord,
     },
 };
 use std::sync::Arc;
@@ -75,9 +75,18 @@ pub async fn texts_go_with_a_forgotten_person(store: Arc<dyn Store>) {
     let foreign = trace(Scene::new(), 60, 5, "of another agent");
     store.add_traces(&[before.clone(), elsewhere.clone(), foreign.clone()]).await.unwrap();
     assert!(has_texts(&store, before.turn).await);
+    let key = SecretDigest("one".to_owned());
+    store
+        .take_key(&key, &SecretDigest("r".to_owned()), Timestamp(1), Timestamp(1_000))
+        .await
+        .unwrap();
+    store.keep_answer(&key, 200, "{\"text\":\"secret\"}").await.unwrap();
     let effects = vec![RequestedChange::ForgetPerson { entity: scene.person }];
     let record = TurnRecord { effects, at: Timestamp(200), ..scene.turn(&[&command]) };
     store.finish_turn(record).await.unwrap();
+    let again = store.take_key(&key, &SecretDigest("r".to_owned()), Timestamp(2), Timestamp(1_000));
+    let kept = again.await.unwrap().unwrap();
+    assert_eq!((kept.status, kept.body.as_deref()), (Some(200), Some("{}")), "its words are gone");
     let (waited, later) = (trace(scene, 190, 5, "secret"), trace(scene, 100_000, 5, "new"));
     store.add_traces(&[waited.clone(), later.clone()]).await.unwrap();
     for gone in [&before, &elsewhere, &waited] {
