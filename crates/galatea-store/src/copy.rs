@@ -183,6 +183,11 @@ impl Database {
                     .with_code("GAL-EXPORT-FILE")
                     .with_fix("take an export of this version")
             })?;
+            for (value, (_, sort)) in row.iter_mut().zip(table.columns) {
+                if let (Json::String(text), Jsonb) = (value, sort) {
+                    *text = self.jsonb(std::mem::take(text));
+                }
+            }
             if table.name == MEMORIES {
                 let words = words(row);
                 row.push(Json::String(words));

@@ -87,7 +87,8 @@ async fn an_ignored_turn_names_the_rule_and_the_setting() {
 
 #[tokio::test]
 async fn a_refused_turn_names_the_limit() {
-    let house = Plan::new(echo()).set("LIMIT_PERSON", "1/day").build().await;
+    let plan = Plan::new(echo()).set("LIMITS", "on").set("LIMIT_PERSON", "1/day");
+    let house = plan.build().await;
     house.say(&dm("7"), "one").await;
     house.quiet().await;
     let id = house.say(&dm("7"), "two").await;
@@ -314,3 +315,49 @@ async fn every_attempt_to_send_is_a_step() {
     let verdict = trace.turn.item.verdict.as_ref().unwrap();
     assert!(verdict.steps.iter().any(|step| step.outcome == StepOutcome::Answer));
 }
+
+/// Answers a second with and without traces, each the best of three: `cargo test -- --ignored cost`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a measurement: the machine has to be idle"]
+async fn what_traces_cost() {
+    const PEOPLE: usize = 20;
+    const EACH: usize = 100;
+    let folder = tempfile::tempdir().unwrap();
+    let run = async |level: &'static str, n: usize| {
+        let file = folder.path().join(format!("{level}{n}.db"));
+        let store = Database::sqlite(&file, SqliteOptions::default()).await.unwrap();
+        let plan = Plan::new(echo()).store(&store).set("TRACES", level).set("LIMITS", "off");
+        let house = plan.set("BUSY_POLICY", "each").build().await;
+        let from = std::time::Instant::now();
+        for _ in 0..EACH {
+            let people = (0..PEOPLE).map(|n| dm(PEOPLE_IDS[n]));
+            let messages = people.map(|at| house.message(&at, "hello")).collect();
+            house.receive(messages).await;
+        }
+        house.quiet().await;
+        house.orchestrator.flush_traces().await;
+        let took = from.elapsed();
+        store.close().await;
+        took
+    };
+    let mut best = [std::time::Duration::MAX; 3];
+    for n in 0..3 {
+        for (best, level) in best.iter_mut().zip(["off", "steps", "full"]) {
+            *best = (*best).min(run(level, n).await);
+        }
+    }
+    let count = f64::from(u32::try_from(PEOPLE * EACH).unwrap());
+    let rates = best.map(|took| count / took.as_secs_f64());
+    eprintln!(
+        "answers/s: {:.0} off, {:.0} steps, {:.0} full; traces cost {:.1} %",
+        rates[0],
+        rates[1],
+        rates[2],
+        100.0 * (1.0 - rates[2] / rates[0])
+    );
+}
+
+const PEOPLE_IDS: [&str; 20] = [
+    "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8", "a9", "b1", "b2", "b3", "b4", "b5", "b6", "b7",
+    "b8", "b9", "c1", "c2",
+];

@@ -84,7 +84,8 @@ pub async fn texts_go_with_a_forgotten_person(store: Arc<dyn Store>) {
     let effects = vec![RequestedChange::ForgetPerson { entity: scene.person }];
     let record = TurnRecord { effects, at: Timestamp(200), ..scene.turn(&[&command]) };
     store.finish_turn(record).await.unwrap();
-    let again = store.take_key(&key, &SecretDigest("r".to_owned()), Timestamp(2), Timestamp(1_000));
+    let request = SecretDigest("r".to_owned());
+    let again = store.take_key(&key, &request, Timestamp(2), Timestamp(1_000));
     let kept = again.await.unwrap().unwrap();
     assert_eq!((kept.status, kept.body.as_deref()), (Some(200), Some("{}")), "its words are gone");
     let (waited, later) = (trace(scene, 190, 5, "secret"), trace(scene, 100_000, 5, "new"));
