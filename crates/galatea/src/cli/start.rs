@@ -2,6 +2,7 @@
 
 mod activity;
 mod banner;
+mod follow;
 mod overview;
 
 use clap::Args;
@@ -17,7 +18,7 @@ use std::{
 };
 
 use crate::{
-    cli::{dev, flags::Characters},
+    cli::flags::Characters,
     context::Context,
     process::{allocator, executable, health, server::Server, signals::Signals, version},
     report::{exit::Exit, failure::Result, output::Output},
@@ -149,7 +150,7 @@ impl Start {
 
         tokio::select! {
             () = signals.next() => {}
-            () = dev::follow(&booted, configuration, context), if self.follows => {}
+            () = follow::follow(&booted, configuration, context), if self.follows => {}
             broken = booted.database.broken() => {
                 stopping.store(true, Ordering::Relaxed);
                 // Nothing can be finished. After a restart, work continues from what the database
