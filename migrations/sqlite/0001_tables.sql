@@ -539,3 +539,31 @@ CREATE INDEX jobs_in_state ON jobs (state, created_at);
 CREATE INDEX jobs_expiry ON jobs (expires_at);
 CREATE INDEX jobs_of_channel ON jobs (channel_id);
 CREATE INDEX jobs_of_person ON jobs (person);
+-- What turns did, step by step. Steps hold no words of people, texts may: those go when somebody is forgotten, when a message of the Room is
+-- deleted, and with the days.
+CREATE TABLE traces (
+    seq INTEGER PRIMARY KEY,
+    turn_id BLOB NOT NULL,
+    agent_id BLOB NOT NULL,
+    room_id BLOB NOT NULL,
+    entity_id BLOB NOT NULL, -- who was answered
+    at INTEGER NOT NULL, -- the beginning of the turn
+    since INTEGER NOT NULL, -- the time of the oldest message in the prompt
+    late INTEGER NOT NULL, -- these steps came after the commit
+    bytes INTEGER NOT NULL, -- of the texts
+    steps TEXT NOT NULL,
+    texts TEXT
+) STRICT;
+CREATE INDEX traces_of_turn ON traces (turn_id);
+CREATE INDEX traces_of_agent ON traces (agent_id, at);
+CREATE INDEX traces_of_person ON traces (entity_id, at);
+CREATE INDEX traces_with_texts ON traces (room_id, at) WHERE texts IS NOT NULL;
+
+-- Times before which no texts are kept: a trace is written after its turn, and so perhaps after somebody was forgotten. The nil id stands for all
+-- Rooms of the agent.
+CREATE TABLE trace_bounds (
+    agent_id BLOB NOT NULL,
+    room_id BLOB NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (agent_id, room_id)
+) STRICT, WITHOUT ROWID;

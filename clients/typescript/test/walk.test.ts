@@ -54,6 +54,22 @@ const WALK: Record<Operation, Step> = {
     assert.equal(found.turn.verdict?.decision, 'answer');
     assert.equal(found.parts.length, 1);
   },
+  listTraces: async (w) => {
+    const page = await read(w.galatea.api.GET('/api/v1/traces', { params: { query: { verdict: 'replied' } } }));
+    assert.equal(page.items.length, 2);
+  },
+  getTrace: async (w) => {
+    const trace = await read(w.galatea.api.GET('/api/v1/turns/{id}/trace', id((await turn(w)).id)));
+    assert.equal(trace.verdict, 'replied');
+    assert.ok(trace.steps.some((step) => step.kind === 'gate'));
+  },
+  getTraceStep: async (w) => {
+    const params = { path: { id: (await turn(w)).id, n: 0 } };
+    const step = await read(w.galatea.api.GET('/api/v1/turns/{id}/steps/{n}', { params }));
+    assert.equal(step.n, 0);
+  },
+  dryRunTurn: async (w) => refused(/^GAL-/, w.galatea.api.POST('/api/v1/turns/{id}/dry-run', id(NOBODY))),
+  listLogs: async (w) => has((await read(w.galatea.api.GET('/api/v1/logs'))).items),
   listRooms: async (w) => {
     const page = (after?: string) => w.galatea.api.GET('/api/v1/rooms', { params: { query: { limit: 1, after } } });
     const seen = new Set<string>();

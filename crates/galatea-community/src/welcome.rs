@@ -112,6 +112,8 @@ fn greeting(
     task.world_id = Some(room.world_id);
     // Who leaves is not there any more; the words have the name all the same.
     task.entity_id = (feature == WELCOME).then_some(entity);
+    // By it the words are found when the person is forgotten.
+    task.metadata.insert("person".to_owned(), json!(entity));
     task.metadata.insert("feature".to_owned(), json!(feature));
     task
 }

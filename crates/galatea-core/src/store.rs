@@ -51,6 +51,7 @@ mod step;
 mod stored_setting;
 pub mod task;
 mod task_queue;
+mod trace;
 mod turn;
 mod usage;
 mod webhook;
@@ -98,6 +99,7 @@ pub use self::{
     step::{JournalStep, StepStore},
     stored_setting::{CharacterVersion, SettingStore, StoredSetting},
     task_queue::{TaskCommit, TaskQueue},
+    trace::{PromptBlock, StepKind, StepTexts, StepUse, Trace, TraceBounds, TraceStep, TraceStore},
     turn::{FinishedMessage, NewDelivery, TurnRecord},
     usage::{
         Block, BlockKind, BlockStore, Holder, SharedSum, SharedTotal, SharedUse, UsageStore,
@@ -160,6 +162,7 @@ pub trait Store:
     + ChatStore
     + SettingStore
     + WebhookStore
+    + TraceStore
 {
 }
 impl<T> Store for T where
@@ -187,6 +190,7 @@ impl<T> Store for T where
         + ChatStore
         + SettingStore
         + WebhookStore
+        + TraceStore
 {
 }
 

@@ -18,6 +18,7 @@ mod plugin_list;
 pub mod process;
 pub mod readiness;
 pub mod report;
+pub mod scenario;
 pub mod storage;
 
 pub use agents::Platforms;

@@ -7,6 +7,7 @@ mod platform;
 mod policy;
 mod remarks;
 mod spending;
+mod traces;
 
 use galatea_core::Variable;
 
@@ -24,6 +25,23 @@ pub use spending::{
     LIMIT_WAITING, LIMIT_WORLD, LIMITS, Rate, STRANGERS_SHARE, Spending,
 };
 
+pub use traces::{TraceLevel, TraceLimits};
+
+/// How much of a turn is recorded.
+pub const TRACES: Variable = Variable::new(
+    "TRACES",
+    "What is kept of each turn beside its verdict, for `galatea trace`: full (steps, prompts, answers), steps (without texts), off. Under flood texts are left out first, then traces.",
+)
+.or("full");
+/// Days for which traces are kept.
+pub const TRACE_DAYS: Variable =
+    Variable::new("TRACE_DAYS", "Days for which traces are kept, from 1 to 365.").or("7");
+/// Megabytes of texts in traces.
+pub const TRACE_MEGABYTES: Variable = Variable::new(
+    "TRACE_MEGABYTES",
+    "Megabytes of prompts and answers that the traces of the agent may hold; the oldest go first, their steps stay.",
+)
+.or("256");
 /// People who may talk to the agent in direct messages.
 pub const DM_POLICY: Variable =
     Variable::new("DM_POLICY", "Direct messages: open, allowlist, pairing or disabled.")
@@ -247,6 +265,9 @@ pub const VARIABLES: &[Variable] = &[
     OFFLINE_RESPONDER_PUBLIC,
     ACTION_CONFIRMATION,
     ACTION_CONFIRMATION_MINUTES,
+    TRACES,
+    TRACE_DAYS,
+    TRACE_MEGABYTES,
     LIMITS,
     LIMIT_PERSON,
     LIMIT_ROOM,

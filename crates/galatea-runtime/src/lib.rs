@@ -29,6 +29,7 @@ mod recent;
 mod retention;
 mod tasks;
 pub mod tools;
+mod trace;
 mod turn;
 mod unknown_outcome;
 
@@ -40,4 +41,5 @@ pub use orchestrator::{
 };
 pub use outbox::{LongWait, beside::send_beside};
 pub use ownership::{ClusterOptions, compare_clocks};
+pub use trace::TraceCounts;
 pub use turn::{Failing, Shortened};

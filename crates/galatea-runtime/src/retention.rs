@@ -2,10 +2,12 @@
 
 use galatea_core::{
     AgentId, Clock, MemoryId, MemoryKind, Result, RoomId, Store, Timestamp,
-    store::{Day, MemoryQuery},
+    store::{Day, MemoryQuery, TraceBounds},
 };
 use std::{collections::HashSet, sync::Arc, time::Duration};
 use tokio::sync::Notify;
+
+use crate::config::TraceLimits;
 
 const EVERY: Duration = Duration::from_secs(3_600);
 /// Messages of one commit: other writers wait no longer than for that.
@@ -22,7 +24,7 @@ const REST: Duration = Duration::from_secs(60);
 pub(crate) async fn run(
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
-    agents: impl Fn() -> Option<Vec<AgentId>>,
+    agents: impl Fn() -> Option<Vec<(AgentId, TraceLimits)>>,
     first: Duration,
     started: Arc<Notify>,
 ) {
@@ -33,7 +35,27 @@ pub(crate) async fn run(
             () = started.notified() => tokio::time::sleep(first).await,
         }
         let Some(agents) = agents() else { return };
+        prune_traces(&*store, &*clock, &agents).await;
+        let agents: Vec<AgentId> = agents.into_iter().map(|(agent, _)| agent).collect();
         pause = pass(&*store, &*clock, &agents).await;
+    }
+}
+
+/// Deletes traces that are too old, and the oldest texts of those that are too many. What fails is tried
+/// again by the next pass.
+async fn prune_traces(store: &dyn Store, clock: &dyn Clock, agents: &[(AgentId, TraceLimits)]) {
+    for (agent, limits) in agents {
+        let before = clock.now().0.saturating_sub(i64::from(limits.days) * Day::MILLIS);
+        let bounds = TraceBounds { before: Timestamp(before), bytes: limits.bytes };
+        match store.prune_traces(*agent, &bounds).await {
+            Ok(0) => {}
+            Ok(deleted) => {
+                tracing::info!(agent = %agent, deleted, "deleted traces that are no longer kept");
+            }
+            Err(error) => {
+                tracing::warn!(agent = %agent, error = %error.report(), "failed to delete traces that are no longer kept; the next pass tries again");
+            }
+        }
     }
 }
 

@@ -1,13 +1,15 @@
 //! What every handler has.
 
-use galatea_core::redact::Redactor;
+use galatea_core::{EventBus, redact::Redactor};
 use galatea_host::{
     ops::{Ops, chat::Chat, live::Live},
     readiness::Probe,
 };
 use std::{sync::Arc, time::Instant};
 
-use crate::{attempts::Attempts, embed::Embed, jwt::Jwt, oidc::Oidc, socket::Told};
+use crate::{
+    attempts::Attempts, embed::Embed, jwt::Jwt, metrics::Metrics, oidc::Oidc, socket::Told,
+};
 
 /// The state of the server.
 pub struct App {
@@ -23,6 +25,7 @@ pub struct App {
     pub(crate) embed: Embed,
     pub(crate) jwt: Jwt,
     pub(crate) oidc: Option<Arc<Oidc>>,
+    pub(crate) metrics: Metrics,
 }
 
 /// Version of the program, for `/version`.
@@ -44,6 +47,10 @@ impl App {
         version: Version,
     ) -> Arc<Self> {
         let chat = Chat::start(&ops, &live);
+        let metrics = Metrics::default();
+        if let Some(events) = ops.events() {
+            metrics.follow(events);
+        }
         let options = ops.sign_in_options();
         let key = ops.signing_key();
         let jwt = Jwt::new(options.foreign.as_ref(), key);
@@ -63,7 +70,13 @@ impl App {
             told: Arc::default(),
             started: Instant::now(),
             embed: Embed::default(),
+            metrics,
         })
+    }
+
+    /// Counts the events of this bus for `/metrics`, in place of those of the agents.
+    pub fn count_events(&self, events: &EventBus) {
+        self.metrics.follow(events);
     }
 
     /// Pages of other servers that may show the chat script (`WEB_ORIGINS`). Called once, before it serves.

@@ -15,6 +15,7 @@ mod extract;
 mod guard;
 mod idempotency;
 mod jwt;
+mod metrics;
 mod oidc;
 mod routes;
 mod session_cookie;

@@ -56,6 +56,8 @@ const LINKS: Dialects = of_agent!("identity_links");
 const MARKS: Dialects = of_agent!("embedding_marks");
 const TASKS: Dialects = of_agent!("tasks");
 const CACHE: Dialects = of_agent!("cache");
+const TRACES: Dialects = of_agent!("traces");
+const TRACE_BOUNDS: Dialects = of_agent!("trace_bounds");
 const BLOCKS: Dialects = of_agent!("blocks");
 const CURSORS: Dialects = of_agent!("cursors");
 const CONNECTOR_STATE: Dialects = of_agent!("connector_state");
@@ -79,6 +81,8 @@ pub(crate) const CLEARS: &[crate::dialect::Listed] = crate::dialect::listed![
     MARKS,
     TASKS,
     CACHE,
+    TRACES,
+    TRACE_BOUNDS,
     BLOCKS,
     CURSORS,
     CONNECTOR_STATE,
@@ -151,6 +155,8 @@ impl AgentStore for Database {
             MARKS,
             TASKS,
             CACHE,
+            TRACES,
+            TRACE_BOUNDS,
         ];
         if whole {
             steps.extend([BLOCKS, CURSORS, CONNECTOR_STATE, USAGE, ITSELF]);

@@ -17,7 +17,7 @@ use crate::{
     forgotten::{JOINED, alone, forgotten},
     neighbour,
     plan::no_index,
-    relationship,
+    record, relationship, trace,
 };
 
 /// Memories of one change that goes ahead: some 10 ms of the writer.
@@ -120,7 +120,11 @@ const INBOX: Dialects = Dialects {
         "envelope <> (envelope - 'command' - 'pressed' - 'userName' - 'entityRemote')"
     ),
 };
-const TASKS: Dialects = Dialects::same("DELETE FROM tasks WHERE entity_id = $2 AND agent_id = $1");
+/// Tasks that concern the person. Words about one who has left a Room name them by the key `person`: such a
+/// task concerns no one who is there.
+const TASKS: Dialects = Dialects::same(
+    "DELETE FROM tasks WHERE agent_id = $1 AND (entity_id = $2 OR CAST(metadata AS text) LIKE $3)",
+);
 /// What the person allowed tools to do without a question.
 const GRANTS: Dialects =
     Dialects::same("DELETE FROM grants WHERE entity_id = $2 AND agent_id = $1");
@@ -281,12 +285,16 @@ pub(crate) fn push(
     statements.push(UNREMEMBERED_UNSENT.with(values![agent.0, entity.0, turn.0]));
     statements.extend(doomed::remove(None));
     statements.extend(crate::index::keep());
-    statements.extend([INBOX, TASKS, GRANTS].map(with));
+    statements.extend([INBOX, GRANTS].map(with));
+    let named = format!("%\"person\":%{entity}%");
+    statements.push(TASKS.with(values![agent.0, entity.0, named]));
     // Found by the id among the names.
     statements.extend(channel::FORGET.map(|step| step.with(values![agent.0, entity.0])));
     statements.push(with(NAMES));
     statements.push(APPROVED.with(values![agent.0, format!("pairing:approved:{entity}")]));
     statements.push(relationship::UNLINK.with(values![agent.0, entity.0]));
+    statements.extend(trace::forget(agent, at));
+    statements.push(record::BLANK.with(values![]));
     change.scrub = true;
     change.changed = true;
     change.push(Write::Other { statements, counted: None }).map(drop)

@@ -8,6 +8,7 @@
 mod agent;
 mod audit;
 mod backlog;
+mod backup;
 mod cache;
 mod change;
 mod channel;
@@ -16,6 +17,7 @@ mod connect;
 mod connector_state;
 mod console;
 mod convert;
+mod copy;
 mod cursor;
 mod deleted;
 mod derived;
@@ -52,12 +54,14 @@ mod stored_setting;
 mod task;
 mod task_queue;
 mod terms;
+mod trace;
 mod usage;
 mod verdict;
 mod version;
 mod webhook;
 mod world;
 
+pub use backup::{backup, check};
 pub use postgres::{PostgresOptions, ServerState};
 pub use sqlite::{Durability, SqliteOptions};
 

@@ -19,7 +19,7 @@ use crate::{
     index::{keep, place},
     neighbour,
     rows::{MemoryRow, StoredMemory},
-    terms, verdict,
+    terms, trace, verdict,
 };
 
 pub(crate) const UPDATE: Dialects = Dialects {
@@ -110,7 +110,8 @@ fn push_removal(
         let which = || values![id.0, agent.0];
         let mut skip = values![id.0, agent.0, at.0];
         skip.push(Value::Json(Some(verdict.clone())));
-        let mut statements = vec![doom.with(which())];
+        let mut statements: Vec<Statement> = trace::forget_memory(*id, agent, at, !noted).into();
+        statements.push(doom.with(which()));
         statements.extend(noted.then(|| deleted::NOTE.with(values![])));
         statements.extend(neighbour::forget_words());
         statements.extend(doomed::unindex());

@@ -29,6 +29,10 @@ pub(crate) const KEPT: Dialects =
     Dialects::same("SELECT request, status, body FROM kept_answers WHERE key = $1");
 pub(crate) const KEEP: Dialects =
     Dialects::same("UPDATE kept_answers SET status = $2, body = $3 WHERE key = $1");
+/// Empties kept answers, which may show what people wrote. A repeated request is still known, and gets its
+/// status.
+pub(crate) const BLANK: Dialects =
+    Dialects::same("UPDATE kept_answers SET body = '{}' WHERE body IS NOT NULL AND body <> '{}'");
 pub(crate) const FREE: Dialects =
     Dialects::same("DELETE FROM kept_answers WHERE key = $1 AND status IS NULL");
 

@@ -48,7 +48,7 @@ macro_rules! copied_grants {
         )
     };
 }
-const MOVE: [Dialects; 16] = [
+const MOVE: [Dialects; 17] = [
     Dialects {
         sqlite: moved!(
             "$2, agent_id, world_id, parent_id, source, account, $3",
@@ -91,6 +91,7 @@ const MOVE: [Dialects; 16] = [
     // A grant of the Room that exists already wins.
     Dialects { sqlite: copied_grants!("$2"), postgres: copied_grants!("$2::uuid") },
     Dialects::same("DELETE FROM grants WHERE room_id = $1 AND $1 <> $2"),
+    Dialects::same("UPDATE traces SET room_id = $2 WHERE room_id = $1 AND texts IS NOT NULL"),
     Dialects::same("UPDATE inbox SET room_id = $2, room_remote = $3 WHERE room_id = $1"),
     Dialects::same("UPDATE outbox SET room_id = $2, room_remote = $3 WHERE room_id = $1"),
 ];

@@ -29,6 +29,7 @@ pub mod small;
 pub mod steps;
 pub mod stored_settings;
 pub mod tasks;
+pub mod traces;
 pub mod turns;
 pub mod usage;
 pub mod webhooks;
@@ -115,6 +116,7 @@ macro_rules! store_suite {
                 sessions_are_renewed_once_and_end, a_job_ends_once;
             webhooks: a_webhook_is_claimed_once_and_settled;
             stored_settings: settings_are_stored_and_removed, characters_have_versions;
+            traces: traces_are_read_back, texts_go_with_a_forgotten_person, texts_go_with_deleted_messages, traces_are_bounded;
             tasks: a_turn_saves_and_removes_tasks, a_conflict_leaves_tasks_as_they_were, of_two_answers_one_takes_the_task, a_forgotten_persons_tasks_go,
                 next_tasks_are_found_in_order, a_claimed_task_is_finished_once, of_two_claims_one_counts, a_changed_task_is_not_finished_as_it_was;
             small: agents_are_saved_without_secrets, an_agent_is_cleared_and_erased, values_of_several_agents_are_read_at_once, agents_with_retention_are_told, tasks_are_found_in_order_and_deleted, cached_values_expire, a_cached_value_is_swapped_by_one_of_two, relationships_are_unique,

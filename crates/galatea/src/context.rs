@@ -2,7 +2,11 @@
 //! use.
 
 use clap::Args;
-use std::{io::IsTerminal, path::PathBuf, sync::OnceLock};
+use std::{
+    io::IsTerminal,
+    path::PathBuf,
+    sync::{Arc, OnceLock},
+};
 
 use crate::{
     process::logging,
@@ -11,7 +15,10 @@ use crate::{
         output::Output,
     },
 };
-use galatea_host::config::{Configuration, Sources, check_database};
+use galatea_host::{
+    config::{Configuration, Sources, check_database},
+    ops::logs::LogRing,
+};
 
 /// Flags that every command takes.
 #[derive(Debug, Clone, Args)]
@@ -48,6 +55,8 @@ pub(crate) struct Context {
     no_input: bool,
     /// Whether `--log-json` is given.
     pub(crate) log_json: bool,
+    /// Newest lines of the log of a process that runs agents.
+    pub(crate) logs: Arc<LogRing>,
 }
 
 impl Context {
@@ -66,6 +75,7 @@ impl Context {
             announced: OnceLock::new(),
             no_input: globals.no_input,
             log_json: globals.log_json,
+            logs: Arc::default(),
         }
     }
 

@@ -63,10 +63,11 @@ async fn command() -> ExitCode {
     let settings = context.quiet_configuration().map(|c| c.settings.clone()).unwrap_or_default();
     let wanted = Logging {
         settings: &settings,
-        runs: matches!(cli.command, None | Some(Command::Start(_))),
+        runs: matches!(cli.command, None | Some(Command::Start(_) | Command::Dev(_))),
         verbose: cli.globals.verbose,
         json: context.log_json,
         output: &context.output,
+        ring: &context.logs,
     };
     if let Err(error) = logging::start(&wanted) {
         return Failure::from(error).show(&context.output);

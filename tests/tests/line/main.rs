@@ -47,6 +47,7 @@ mod steps;
 mod stopping;
 mod swaps;
 mod tasks;
+mod traces;
 mod typing;
 mod unserved;
 mod voice;

@@ -35,6 +35,21 @@ impl Ledger {
     pub(crate) fn done(&self) -> Vec<String> {
         self.done.lock().unwrap().clone()
     }
+
+    /// From now on the tool of this name hangs.
+    pub(crate) fn hang(&self, tool: &'static str) {
+        *self.hangs.lock().unwrap() = Some(tool);
+    }
+
+    pub(crate) async fn until_reached(&self) {
+        let mut reached = self.reached.subscribe();
+        tokio::time::timeout(PATIENCE, reached.wait_for(|n| *n > 0)).await.unwrap().unwrap();
+    }
+
+    /// No tool hangs any more.
+    pub(crate) fn go_on(&self) {
+        *self.hangs.lock().unwrap() = None;
+    }
 }
 
 /// A tool that answers with its own name and arguments, or with a long text.

@@ -4,11 +4,13 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    clock::Timestamp,
     derived::Derived,
     entity::Entity,
+    ids::{RoomId, TurnId},
     relationship::{IdentityLink, Relationship},
     room::Room,
-    store::UsageRow,
+    store::{TraceStep, UsageRow, task::Task},
     world::World,
 };
 
@@ -49,6 +51,25 @@ pub enum Record {
     Memory(Box<Derived>),
     /// Use of a person's answers on a day. An import leaves it out.
     Usage(UsageRow),
+    /// A task that concerns a person, such as a reminder. An import leaves it out.
+    Task(Box<Task>),
+    /// What a person allowed tools to do without a question. An import leaves it out.
+    Consent {
+        /// The grant in words.
+        grant: String,
+    },
+    /// What was recorded of a turn that answered a person; prompts and answers, which show what others
+    /// wrote as well, are not in it. An import leaves it out.
+    Trace {
+        /// The turn.
+        turn: TurnId,
+        /// The Room.
+        room: RoomId,
+        /// Time at which the turn began.
+        at: Timestamp,
+        /// The steps in their order.
+        steps: Vec<TraceStep>,
+    },
     /// The last line: a file without it was cut off.
     End {
         /// The lines before it.

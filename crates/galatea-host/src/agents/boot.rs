@@ -267,6 +267,11 @@ impl Drop for Opened {
 }
 
 impl Booted {
+    /// Makers of the agents, in the order given.
+    pub(super) fn factories(&self) -> &[Arc<PersonaFactory>] {
+        &self.factories
+    }
+
     /// The MCP servers of all agents.
     pub(crate) fn mcp(&self) -> Arc<Hub> {
         Arc::clone(&self.opened.surroundings.mcp)

@@ -2,6 +2,7 @@
 
 pub mod boot;
 pub(crate) mod factory;
+pub mod follow;
 pub mod library;
 mod make;
 pub mod mcp;

@@ -34,6 +34,12 @@ pub(super) const PAGES: &[Explanation] = &[
         "Make another user an owner first.",
     ),
     Explanation::new(
+        "GAL-AUTH-UNKNOWN",
+        "There is no such user or token",
+        "The command names a user or a token that does not exist, or a name that several have.",
+        "`galatea user ls` and `galatea token ls` list them with their ids.",
+    ),
+    Explanation::new(
         "GAL-AUTH-NAME",
         "The name is taken",
         "Another user has this name.",

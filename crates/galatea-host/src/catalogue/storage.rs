@@ -4,6 +4,24 @@ use galatea_core::character::Explanation;
 
 pub(super) const PAGES: &[Explanation] = &[
     Explanation::new(
+        "GAL-EXPORT-FILE",
+        "An export of an agent cannot be read",
+        "`galatea import` reads a file that `galatea export` of the same version wrote. The file is missing, was cut off, or is another one.",
+        "Write it again with `galatea export FILE`. Memories alone move with `galatea memory export` and `import`.",
+    ),
+    Explanation::new(
+        "GAL-EXPORT-THERE",
+        "The agent is in the database already",
+        "An import adds an agent that has never run in this database: its queues and ids would mix with those that are there.",
+        "Import into an empty database: set another DATABASE_URL or GALATEA_DATA_DIR.",
+    ),
+    Explanation::new(
+        "GAL-DB-BACKUP",
+        "A copy of the database cannot be made or used",
+        "`galatea db backup` copies a SQLite file into a new one, and `restore` takes such a copy. The file exists already, is no database of galatea, is damaged, or the database is a PostgreSQL server's.",
+        "Name a new file, or a file that `galatea db backup` wrote. For PostgreSQL use pg_dump and pg_restore with --schema=galatea.",
+    ),
+    Explanation::new(
         "GAL-DATA-DIR",
         "The data folder cannot be made or opened",
         "Its parent is not writable for this user, a file is in its place, or the disk is full or read-only.",

@@ -177,4 +177,28 @@ pub(super) const PAGES: &[Explanation] = &[
         "`galatea doctor --offline` asks no one, so it does not know whether the model or platform works.",
         "Run `galatea doctor` without --offline.",
     ),
+    Explanation::new(
+        "GAL-AGENT-UNKNOWN",
+        "No agent of this name runs",
+        "The command names an agent that the running process does not have, or a name that several of its agents have.",
+        "`galatea agent ls` lists the agents with their ids; an id names one of them.",
+    ),
+    Explanation::new(
+        "GAL-TEST-FILE",
+        "A scenario cannot be read",
+        "`galatea test` reads JSON with comments. The file is missing, has a fault at the named place, or has a key that scenarios do not know.",
+        "Correct the named place; docs/testing-agents.md has the form of scenario files.",
+    ),
+    Explanation::new(
+        "GAL-TRACE-PROMPT",
+        "No prompt of a turn is kept",
+        "A turn that asked no model has none. Others lose theirs after TRACE_DAYS, beyond TRACE_MEGABYTES, under flood, when somebody is forgotten, and when a message of the room is deleted. With TRACES=steps none is kept.",
+        "Set TRACES=full for turns to come; `galatea trace show ID` shows what is left of this one.",
+    ),
+    Explanation::new(
+        "GAL-TRACE-AGENT",
+        "The character of a turn is not configured",
+        "`galatea trace replay` asks the models of the agent that answered, and its character file is not among those that this command reads.",
+        "Name the file with `--character FILE`.",
+    ),
 ];

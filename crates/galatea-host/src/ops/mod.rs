@@ -3,24 +3,23 @@
 
 mod access;
 mod agents;
+mod approvals;
 pub mod channel_history;
 pub mod channels;
+mod characters;
 pub mod chat;
 pub mod chat_sessions;
-pub mod hearing;
-mod house;
-pub mod jobs;
-pub mod live;
-pub mod made_places;
-mod approvals;
-mod characters;
 mod cluster;
 mod connectors;
 mod grants;
+pub mod hearing;
 mod house;
 mod installation;
+pub mod jobs;
 mod knowledge;
 pub mod live;
+pub mod logs;
+pub mod made_places;
 mod mcp;
 mod places;
 mod plugins;
@@ -30,10 +29,11 @@ mod settings;
 mod sign_in;
 mod system;
 mod tasks;
+pub mod traces;
 mod webhooks;
 
 use galatea_core::{
-    AgentId, Clock, CredentialId, Error, ErrorKind, Result, Store, UserId,
+    AgentId, Clock, CredentialId, Error, ErrorKind, EventBus, Result, Store, UserId,
     store::{OperatorRole, RecordedChange},
 };
 use galatea_runtime::Orchestrator;
@@ -44,14 +44,13 @@ use crate::config::SignInOptions;
 
 pub use access::{ListedPairing, NewBlock, block_id};
 pub use agents::AgentView;
-pub use galatea_runtime::{AgentInfo, AgentState, ConnectorStatus};
 pub use characters::{CurrentCharacter, Remark};
 pub use cluster::ClusterView;
 pub use connectors::connector_id;
 pub use galatea_knowledge::RankedPiece;
 pub use galatea_mcp::{Phase, Pinned, ServerView, config::Transport};
 pub use galatea_runtime::{
-    AgentInfo, BudgetState, ConnectorStatus, PluginInfo, PluginState, ServiceInfo,
+    AgentInfo, AgentState, BudgetState, ConnectorStatus, PluginInfo, PluginState, ServiceInfo,
     approvals::{WaitingAction, WaitingActions},
     pairing::Invitation,
     tools::KnownTool,
@@ -60,6 +59,7 @@ pub use grants::{NewGrant, grant_id};
 pub use house::{NewSecret, digest};
 pub use installation::Installation;
 pub use knowledge::{DocumentState, FoundPiece, ListedDocument, Upload};
+use logs::LogRing;
 pub use mcp::{ListedServer, ListedServerTool, NewServer};
 pub use plugins::{ListedPlugin, ListedService, ListedTool};
 pub use settings::{ChangedSetting, ListedSetting};
@@ -155,6 +155,8 @@ pub struct Ops {
     installation: Option<Arc<Installation>>,
     /// Ways to sign in besides links, sessions and tokens.
     sign_in: Arc<SignInOptions>,
+    /// Newest lines of the log; empty where the program keeps none.
+    logs: Arc<LogRing>,
 }
 
 impl Ops {
@@ -164,7 +166,20 @@ impl Ops {
         clock: Arc<dyn Clock>,
         orchestrator: Option<Arc<Orchestrator>>,
     ) -> Self {
-        Self { store, clock, orchestrator, installation: None, sign_in: Arc::default() }
+        Self {
+            store,
+            clock,
+            orchestrator,
+            installation: None,
+            sign_in: Arc::default(),
+            logs: Arc::default(),
+        }
+    }
+
+    /// With the newest lines of the log.
+    #[must_use]
+    pub fn with_logs(self, logs: Arc<LogRing>) -> Self {
+        Self { logs, ..self }
     }
 
     /// The store, for what follows events.
@@ -175,6 +190,16 @@ impl Ops {
     /// The clock.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
+    }
+
+    /// Events of the agents of this process; none where it runs none.
+    pub fn events(&self) -> Option<&EventBus> {
+        self.orchestrator.as_ref().map(|orchestrator| orchestrator.events())
+    }
+
+    /// Traces that were written, were shortened under flood, and were dropped.
+    pub fn trace_counts(&self) -> [u64; 3] {
+        self.orchestrator.as_ref().map_or([0; 3], |orchestrator| orchestrator.trace_counts())
     }
 
     fn running(&self) -> Result<&Arc<Orchestrator>> {

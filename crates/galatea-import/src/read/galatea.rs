@@ -130,6 +130,9 @@ fn owner(record: &Record) -> Option<AgentId> {
         | Record::Linked(_)
         | Record::Link(_)
         | Record::Usage(_)
+        | Record::Task(_)
+        | Record::Consent { .. }
+        | Record::Trace { .. }
         | Record::End { .. } => None,
     }
 }
@@ -168,6 +171,9 @@ pub(crate) fn connection(agent: AgentId, record: Record) -> Item {
         Record::Export { .. }
         | Record::Memory(_)
         | Record::Linked(_)
+        | Record::Task(_)
+        | Record::Consent { .. }
+        | Record::Trace { .. }
         | Record::Usage(_)
         | Record::End { .. } => Item::Nothing,
     }

@@ -11,7 +11,7 @@ use super::{
     ledger::{Holders, Spend},
     meter::Meter,
 };
-use crate::config::Policy;
+use crate::{config::Policy, trace::Recorder};
 
 /// The pause after a refusal that calls under way cause: they take seconds.
 const SOON: Duration = Duration::from_secs(30);
@@ -24,7 +24,7 @@ impl Budget {
         let (world, person) = (WorldId(self.agent.0), self.identity.entity());
         let room = UsageRow::background_room(&self.identity, &source);
         let limited = policy.spending.on;
-        self.meter(Visit {
+        let visit = Visit {
             policy: Arc::clone(policy),
             source: source.clone(),
             world,
@@ -40,7 +40,8 @@ impl Budget {
             background: true,
             limited,
             exempt: !limited,
-        })
+        };
+        self.meter(visit, Recorder::off())
     }
 
     /// Reads what is stored of the day before a call in the background; nothing for a turn, which

@@ -8,7 +8,7 @@ use galatea_core::{
         Bill, MediaModels, ModelInfo, ObjectModel, ObjectModels, OnText, Price, ReasoningModels,
         TextAnswer, TextRequest, Usage,
     },
-    store::{Amount, Day, UsageRow},
+    store::{Amount, Day, StepKind, StepUse, UsageRow},
     tokens::Family,
 };
 use parking_lot::Mutex;
@@ -23,24 +23,29 @@ use super::{
     refusal::Refusal,
     step_down::StepDown,
 };
+use crate::trace::{Recorder, StepClock};
 
 /// Use of one turn, until it is committed.
 pub(crate) struct Meter {
     budget: Arc<Budget>,
     pub(crate) visit: Visit,
+    /// Records each call.
+    trace: Arc<Recorder>,
     used: Mutex<BTreeMap<String, Amount>>,
     refused: Mutex<Option<Refusal>>,
 }
 
 impl Meter {
-    pub(super) fn new(budget: Arc<Budget>, visit: Visit) -> Arc<Self> {
-        Arc::new(Self { budget, visit, used: Mutex::default(), refused: Mutex::default() })
+    pub(super) fn new(budget: Arc<Budget>, visit: Visit, trace: Arc<Recorder>) -> Arc<Self> {
+        Arc::new(Self { budget, visit, trace, used: Mutex::default(), refused: Mutex::default() })
     }
 
     /// The text and embedding models, each call of them counted; [`Self::models`] adds the others.
     pub(super) fn text_models(self: &Arc<Self>, models: &Models) -> Models {
         let text = |inner: &Arc<dyn TextModel>| -> Arc<dyn TextModel> {
-            if inner.info().scripted {
+            if inner.info().scripted && self.trace.is_on() {
+                Arc::new(Recorded { inner: Arc::clone(inner), meter: Arc::clone(self) })
+            } else if inner.info().scripted {
                 Arc::clone(inner)
             } else {
                 Arc::new(Metered { inner: Arc::clone(inner), meter: Arc::clone(self) })
@@ -139,11 +144,17 @@ impl Meter {
     where
         F: Future<Output = Result<TextAnswer>> + Send,
     {
+        let time = StepClock::start(&*self.budget.clock);
         let (mut expected, known) = (price::expected(request, info), info.known_price());
         if let Some(schema) = schema {
             expected.input += Family::of(&info.model).text(&schema.to_string());
         }
-        let mut held = self.reserve(info.full_name(), expected, known)?.agreed().await?;
+        let held = match self.reserve(info.full_name(), expected, known) {
+            Ok(held) => held.agreed().await,
+            Err(refusal) => Err(refusal),
+        };
+        let mut held =
+            held.inspect_err(|error| self.trace.model(&time, info, request, Err(error)))?;
         let attempts = Attempts::new(Arc::clone(self) as _, expected, held.estimate);
         held.attempts = Some(Arc::clone(&attempts));
         let bill = Bill::to(Arc::clone(&attempts) as _);
@@ -152,12 +163,16 @@ impl Meter {
                 let used = price::taken(&answer, expected, info);
                 let known = price::of_answer(&answer, info);
                 let by = answer.by.as_ref().map(|by| format!("{} {}", by.provider, by.model));
-                held.settle(by, used, price::cost(used, known), known.is_none());
+                let cost = price::cost(used, known);
+                held.settle(by, used, cost, known.is_none());
+                let micros = known.map(|_| cost.micros);
+                self.trace.model(&time, info, request, Ok((&answer, used, micros)));
                 Ok(answer)
             }
             Err(error) => {
                 attempts.end(info, &error);
                 held.release();
+                self.trace.model(&time, info, request, Err(&error));
                 Err(error)
             }
         }
@@ -322,6 +337,27 @@ fn amount(used: Usage, cost: Spend, unpriced: bool) -> Amount {
     }
 }
 
+/// A script, whose calls cost nothing.
+struct Recorded {
+    inner: Arc<dyn TextModel>,
+    meter: Arc<Meter>,
+}
+
+#[async_trait]
+impl TextModel for Recorded {
+    fn info(&self) -> &ModelInfo {
+        self.inner.info()
+    }
+
+    async fn generate(&self, request: &TextRequest, on_text: &OnText<'_>) -> Result<TextAnswer> {
+        let time = StepClock::start(&*self.meter.budget.clock);
+        let outcome = self.inner.generate(request, on_text).await;
+        let seen = outcome.as_ref().map(|answer| (answer, answer.usage, None));
+        self.meter.trace.model(&time, self.inner.info(), request, seen);
+        outcome
+    }
+}
+
 struct Metered {
     inner: Arc<dyn TextModel>,
     meter: Arc<Meter>,
@@ -378,7 +414,14 @@ impl EmbeddingModel for MeteredEmbedding {
         let (known, used) = (info.known_price(), Usage { input, ..Usage::default() });
         self.meter.budget.read_background(&self.meter.visit).await?;
         let held = self.meter.reserve(info.full_name(), used, known)?.agreed().await?;
-        match self.inner.embed(texts).await {
+        let time = StepClock::start(&*self.meter.budget.clock);
+        let outcome = self.inner.embed(texts).await;
+        let mut step = time.step(StepKind::Model, info.full_name());
+        step.note = Some(format!("{} texts were embedded", texts.len()));
+        step.failed = outcome.is_err();
+        step.used = Some(StepUse { input, ..StepUse::default() });
+        self.meter.trace.add(step);
+        match outcome {
             Ok(vectors) => {
                 held.settle(None, used, price::cost(used, known), known.is_none());
                 Ok(vectors)

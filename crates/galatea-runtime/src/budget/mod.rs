@@ -46,6 +46,7 @@ use crate::{
     config::{Flow, Policy, Spending},
     directory::RoomInfo,
     profile::CurrentProfile,
+    trace::Recorder,
 };
 
 /// Greatest age of the other processes' use.
@@ -352,9 +353,9 @@ impl Budget {
     }
 
     /// Meter of one turn's calls.
-    pub(crate) fn meter(self: &Arc<Self>, visit: Visit) -> Arc<Meter> {
+    pub(crate) fn meter(self: &Arc<Self>, visit: Visit, trace: Arc<Recorder>) -> Arc<Meter> {
         self.prune_daily();
-        Meter::new(Arc::clone(self), visit)
+        Meter::new(Arc::clone(self), visit, trace)
     }
 
     fn reserve(&self, visit: &Visit, estimate: Spend) -> std::result::Result<(), Refusal> {

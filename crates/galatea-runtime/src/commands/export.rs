@@ -6,7 +6,7 @@ use galatea_core::{
     Content, Derived, EntityId, Error, Media, MediaKind, Memory, MemoryId, MemoryKind,
     Relationship, Result, RoomId, Store, Timestamp, Turn,
     export::{FORMAT, Record},
-    store::{Day, MemoryQuery},
+    store::{Day, MemoryQuery, Trace},
     zone::Zone,
 };
 use serde_json::{Map, Value, json};
@@ -19,6 +19,8 @@ use super::{
 
 /// Time for one export of a person: it may read thousands of rows.
 const AGAIN: Duration = Duration::from_secs(3_600);
+/// Traces read at most, the newest.
+const TRACES: u32 = 500;
 /// Memories read at most, the newest.
 const MOST: u32 = 5_000;
 /// Memories whose visibility is read at once.
@@ -66,7 +68,7 @@ struct Export {
 impl Export {
     fn note(&self) -> String {
         let mut note = format!(
-            "This is what I store about you here: your names, {} of your messages and what I noted from them, your relationships, linked accounts, and what answers to you used. One JSON object a line.",
+            "This is what I store about you here: your names, {} of your messages and what I noted from them, your relationships, linked accounts, reminders and consents, what answers to you used, and the recorded steps of their turns. One JSON object a line.",
             self.written
         );
         if self.left_out {
@@ -130,10 +132,29 @@ async fn collect(store: &dyn Store, turn: &Turn<'_>, most: usize) -> Result<Expo
             break;
         }
     }
+    let mut tasks = ExportLines::of(usage.left().min(most / 8));
+    for task in store.tasks(agent, &[]).await? {
+        if task.entity_id == Some(person) {
+            tasks.add(&Record::Task(Box::new(task)))?;
+        }
+    }
+    for grant in store.grants(agent).await? {
+        if grant.person == Some(person) {
+            tasks.add(&Record::Consent { grant: grant.to_string() })?;
+        }
+    }
+    let mut traces = ExportLines::of(tasks.left().min(most / 8));
+    for Trace { turn, room, at, steps, .. } in store.traces_of_person(agent, person, TRACES).await?
+    {
+        if !traces.add(&Record::Trace { turn, room, at, steps })? {
+            break;
+        }
+    }
     let written = memories.lines.len();
     memories.lines.reverse();
     usage.lines.reverse();
-    let parts = [head, ties, usage, memories];
+    traces.lines.reverse();
+    let parts = [head, ties, tasks, usage, traces, memories];
     Ok(Export {
         left_out: parts.iter().any(|part| !part.complete),
         text: parts.iter().flat_map(|part| &part.lines).map(String::as_str).collect(),

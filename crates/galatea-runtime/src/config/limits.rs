@@ -7,7 +7,7 @@ use super::{
     ACTION_CONFIRMATION, ACTION_CONFIRMATION_MINUTES, ANSWER_TTL_MINUTES, BUSY_POLICY,
     COLLECT_LIMIT, CONVERSATION_LENGTH, CONVERSATION_TOKENS, DELIVERY_WHEN_UNSURE,
     EVALUATION_PAUSE_SECONDS, INSTANCES_MAX, INSTANCES_MIN, INSTANCES_WAIT_MS,
-    PROVIDERS_TOTAL_TIMEOUT_MS, TOOL_STEPS, TURN_TIMEOUT_SECONDS,
+    PROVIDERS_TOTAL_TIMEOUT_MS, TOOL_STEPS, TURN_TIMEOUT_SECONDS, TraceLimits,
 };
 
 /// Treatment of messages that arrive while an answer is being made.
@@ -115,6 +115,8 @@ pub struct Limits {
     pub confirmation_life: Duration,
     /// An answer that may have arrived is sent again.
     pub resend_unsure: bool,
+    /// What is recorded of turns.
+    pub traces: TraceLimits,
 }
 
 impl Limits {
@@ -149,6 +151,7 @@ impl Limits {
             }
         };
         Ok(Self {
+            traces: TraceLimits::from_settings(settings)?,
             busy,
             instances: InstanceLimits::from_settings(settings)?,
             collect: usize::try_from(number(&COLLECT_LIMIT)?.min(100)).unwrap_or(12),

@@ -17,6 +17,7 @@ use crate::{
     ownership::Ownership,
     profile::CurrentProfile,
     tasks::TaskRunner,
+    trace::{TraceCounts, Tracer},
     turn::{Failures, Windows},
 };
 
@@ -47,6 +48,10 @@ pub(super) struct Agent {
     /// Its turns in a row without an answer.
     pub(super) failures: Arc<Failures>,
     pub(super) outbound: Arc<dyn Outbound>,
+    /// Keeps what its turns did.
+    pub(super) tracer: Tracer,
+    /// Numbers of these traces.
+    pub(super) trace_counts: Arc<TraceCounts>,
     /// Turns, sends and evaluators; stopping waits for them.
     pub(super) tasks: TaskTracker,
     /// Connectors and services at work.

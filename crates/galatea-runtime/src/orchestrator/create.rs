@@ -35,6 +35,7 @@ use crate::{
     profile::{CurrentProfile, Profile},
     tasks::TaskRunner,
     tools,
+    trace::{TraceCounts, Tracer},
     turn::{Background, Claims, Engine, EngineParts},
 };
 
@@ -117,6 +118,7 @@ pub(super) async fn assemble(
         outbox: Arc::clone(&outbox),
         claims: Claims::new(Arc::clone(&shared.ownership), in_flight.clone()),
         background: Background::new(shared.tasks.clone(), shared.stop.clone(), shared.halt.clone()),
+        tracer: shared.tracer.clone(),
         store: Arc::clone(store),
         clock: Arc::clone(clock),
         events: shared.events.clone(),
@@ -129,7 +131,18 @@ pub(super) async fn assemble(
     let inbox = shared.inbox(engine, &outbox, in_flight);
     let intake = Arc::new(shared.intake(&inbox, &outbox));
     let Shared {
-        identity, profile, clock, events, directory, ownership, tasks, stop, halt, ..
+        identity,
+        profile,
+        clock,
+        events,
+        directory,
+        ownership,
+        tasks,
+        stop,
+        halt,
+        tracer,
+        trace_counts,
+        ..
     } = shared;
     Ok(Agent {
         identity,
@@ -150,6 +163,8 @@ pub(super) async fn assemble(
         windows,
         failures,
         outbound,
+        tracer,
+        trace_counts,
         tasks,
         connections: TaskTracker::new(),
         stop,
@@ -181,6 +196,8 @@ struct Shared {
     events: EventBus,
     directory: Arc<Directory>,
     ownership: Arc<Ownership>,
+    tracer: Tracer,
+    trace_counts: Arc<TraceCounts>,
     poll: Duration,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -201,7 +218,14 @@ impl Shared {
         agent_room::remember(&**store, &identity, &character.name).await?;
         let directory =
             Directory::load(&**store, identity.clone(), connectors, clock.now()).await?;
+        let trace_counts = Arc::new(TraceCounts::default());
+        let (tracer, writing) =
+            Tracer::new(identity.id(), Arc::clone(store), Arc::clone(&trace_counts));
+        // Not among the agent's tasks: it ends after the last of them.
+        tokio::spawn(writing);
         Ok(Self {
+            tracer,
+            trace_counts,
             identity,
             profile: CurrentProfile::new(profile),
             store: Arc::clone(store),
@@ -225,6 +249,7 @@ impl Shared {
             events: self.events.clone(),
             directory: Arc::clone(&self.directory),
             ownership: Arc::clone(&self.ownership),
+            tracer: self.tracer.clone(),
             tasks: self.tasks.clone(),
             halt: self.halt.clone(),
         })

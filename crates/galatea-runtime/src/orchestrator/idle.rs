@@ -28,7 +28,12 @@ impl Orchestrator {
                 self.spawn(retention::run(
                     Arc::clone(&self.options.store),
                     Arc::clone(&self.options.clock),
-                    move || Some(weak.upgrade()?.at_work().map(|(id, _)| id).collect()),
+                    move || {
+                        let of = |(id, agent): (AgentId, Arc<Agent>)| {
+                            (id, agent.profile.get().limits.traces)
+                        };
+                        Some(weak.upgrade()?.at_work().map(of).collect())
+                    },
                     self.options.reconcile_every,
                     Arc::clone(&started),
                 ));

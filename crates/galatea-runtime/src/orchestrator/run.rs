@@ -132,6 +132,7 @@ impl Orchestrator {
         // Outcomes of sends are stored even when the rest ran out of time.
         let _ = tokio::time::timeout(LAST, agent.outbox.flush()).await;
         let _ = tokio::time::timeout(LAST, agent.budget.flush()).await;
+        let _ = tokio::time::timeout(LAST, agent.tracer.flush()).await;
         close_all(&agent.plugins).await;
         self.set(id, Lifecycle::Stopped);
         agent.events.publish(Event::AgentStopped { agent: id });

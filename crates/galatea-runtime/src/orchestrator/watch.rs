@@ -2,7 +2,8 @@
 
 use galatea_core::{
     Address, AgentId, ConnectorInfo, Error, ErrorKind, EventBus, Gateway, GatewayBackend, Health,
-    MemberId, Outgoing, Result, Retry, Source, breaker::BreakerState, store::Partition,
+    MemberId, Models, Outgoing, Result, Retry, Source, TurnUsage, breaker::BreakerState,
+    store::Partition,
 };
 use std::sync::Arc;
 
@@ -112,6 +113,35 @@ impl Orchestrator {
                 .map(|limits| entry.agent.inbox.instances.size(limits)),
         };
         agents.get(&id).map(of).unwrap_or_default()
+    }
+
+    /// The models of an agent for a question of an operator, and what they use. The agent pays for
+    /// it.
+    ///
+    /// # Errors
+    /// `NotFound` for an unknown id.
+    pub fn models_for(&self, id: AgentId, purpose: &str) -> Result<(Models, Arc<dyn TurnUsage>)> {
+        let agents = self.lock();
+        let agent = &agents.get(&id).ok_or_else(|| unknown(id))?.agent;
+        let meter = agent.budget.background(&agent.profile.get().services, purpose);
+        Ok((meter.models(agent.plugins.models()), meter))
+    }
+
+    /// Traces of all agents that were written, were shortened under flood, and were dropped.
+    pub fn trace_counts(&self) -> [u64; 3] {
+        self.lock().values().fold([0; 3], |[kept, shortened, dropped], entry| {
+            let counts = &entry.agent.trace_counts;
+            [kept + counts.kept(), shortened + counts.shortened(), dropped + counts.dropped()]
+        })
+    }
+
+    /// Waits until the traces of all agents so far are written.
+    pub async fn flush_traces(&self) {
+        let tracers: Vec<_> =
+            self.lock().values().map(|entry| entry.agent.tracer.clone()).collect();
+        for tracer in tracers {
+            tracer.flush().await;
+        }
     }
 
     /// Every agent, with how far its start or stop has come.

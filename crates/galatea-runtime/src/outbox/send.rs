@@ -3,7 +3,7 @@
 use galatea_core::{
     Error, ErrorKind, Receipt, RemoteId, Retry, RoomId, Timestamp, kill_point,
     protocol::{DeliveryEvent, Effect, End, ReadBackOutcome, Rules},
-    store::OutboxState,
+    store::{OutboxState, StepKind},
 };
 use rand::RngExt;
 
@@ -17,7 +17,11 @@ use super::{
     stack::SendError,
     state::Outbox,
 };
-use crate::lanes::Lane;
+use crate::{
+    config::TraceLevel,
+    lanes::Lane,
+    trace::{StepClock, TraceHead},
+};
 
 /// Result of a job.
 pub(super) enum SendOutcome {
@@ -153,6 +157,7 @@ impl<'a> Sending<'a> {
     /// Makes one attempt, under an intent that is fresh.
     async fn attempt(&mut self) -> Option<Effect> {
         let (outbox, job) = (self.outbox, &self.job);
+        let time = StepClock::start(&*outbox.clock);
         self.intent = self.intent.renew(outbox, job).await?;
         // A process that was paused finds out at its next step, before it reaches the platform,
         // that another one sends now.
@@ -162,8 +167,36 @@ impl<'a> Sending<'a> {
                 self.receipt = Some(receipt);
                 Some(self.hear(&DeliveryEvent::Sent))
             }
-            Err(error) => Some(self.missed(error).await),
+            Err(error) => {
+                self.record(&time, &error);
+                Some(self.missed(error).await)
+            }
         }
+    }
+
+    /// Records an attempt that failed. One that succeeded is in its row of the outbox.
+    fn record(&self, time: &StepClock<'_>, missed: &SendError) {
+        if self.outbox.profile.get().limits.traces.level == TraceLevel::Off {
+            return;
+        }
+        let delivery = &self.job.delivery;
+        let (error, what) = match missed {
+            SendError::Failed(error) => (error, "failed"),
+            SendError::Deferred(error) => (error, "held back here"),
+        };
+        let name = format!("{} #{}", delivery.address.source, delivery.part + 1);
+        let mut step = time.step(StepKind::Send, name);
+        step.failed = matches!(missed, SendError::Failed(_));
+        step.note = Some(format!("attempt {} {what}: {error}", self.job.part.attempt));
+        let head = TraceHead {
+            turn: delivery.turn,
+            room: delivery.address.room,
+            // An attempt has no texts; whose answer it is, the trace of the turn says.
+            person: self.outbox.identity.entity(),
+            at: delivery.created_at,
+            since: delivery.created_at,
+        };
+        self.outbox.tracer.add_send(head, step);
     }
 
     /// An attempt that failed, or was held back here.

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     directory::Directory, in_flight::InFlight, lanes::Lanes, ownership::Ownership,
-    profile::CurrentProfile,
+    profile::CurrentProfile, trace::Tracer,
 };
 
 /// The outbox of one agent.
@@ -34,6 +34,8 @@ pub(crate) struct Outbox {
     pub(super) ownership: Arc<Ownership>,
     pub(super) in_flight: InFlight<DeliveryId>,
     pub(super) settler: Settler,
+    /// Keeps attempts that failed.
+    pub(super) tracer: Tracer,
     pub(super) lanes: Lanes<RoomId, Job>,
 }
 
@@ -47,6 +49,7 @@ pub(crate) struct OutboxParts {
     pub(crate) directory: Arc<Directory>,
     /// Accounts that this process sends through.
     pub(crate) ownership: Arc<Ownership>,
+    pub(crate) tracer: Tracer,
     /// Lanes are among these tasks; the agent's end waits for them.
     pub(crate) tasks: TaskTracker,
     /// Ends sends where they are, when stopping took too long. The store knows how to go on.
@@ -93,6 +96,7 @@ impl Outbox {
                 ownership: parts.ownership,
                 in_flight: InFlight::default(),
                 settler,
+                tracer: parts.tracer,
                 lanes,
             }
         })

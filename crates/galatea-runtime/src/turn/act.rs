@@ -13,12 +13,19 @@ use futures::FutureExt;
 use galatea_core::{
     ActionResult, AnyAction, Event, EventBus, Result, Timestamp, Turn,
     rights::{Authorship, Grant, Ruling, ToolIdentity},
+    store::StepKind,
 };
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use self::journal::{Journal, Recorded};
 use super::engine::Engine;
-use crate::{outbox::Outbox, ownership::LeaseGuard, plan::PlannedAction, plugins::unit::Extension};
+use crate::{
+    outbox::Outbox,
+    ownership::LeaseGuard,
+    plan::PlannedAction,
+    plugins::unit::Extension,
+    trace::{Raw, Recorder, StepClock},
+};
 use check::{Checked, Checker, Consent, Declared};
 use pending::Request;
 use reason::reason;
@@ -32,6 +39,8 @@ pub(crate) struct ActionBounds<'a> {
     pub(crate) until: Timestamp,
     /// The Room's lease: without it another process runs the same actions.
     pub(crate) lease: &'a LeaseGuard,
+    /// Records each action.
+    pub(crate) trace: &'a Recorder,
 }
 
 /// Result of a plan's actions.
@@ -138,6 +147,8 @@ struct Acting<'a> {
     journal: Journal<'a>,
     events: &'a EventBus,
     bounds: &'a ActionBounds<'a>,
+    /// The journal had the action at hand: an earlier run of the turn began it.
+    from_journal: bool,
     acted: Acted,
 }
 
@@ -154,6 +165,7 @@ impl<'a> Acting<'a> {
             journal: Journal::of(&*engine.store, turn),
             events: &engine.events,
             bounds,
+            from_journal: false,
             acted: Acted::default(),
         }
     }
@@ -176,10 +188,33 @@ impl<'a> Acting<'a> {
             turn: self.turn.id,
             action: planned.name.clone(),
         });
+        let time = StepClock::start(&**self.turn.clock);
+        let (rulings, requests) = (self.acted.rulings.len(), self.acted.requests.len());
+        self.from_journal = false;
         let result = match known {
             Some(action) => self.checked(action, planned).await,
             None => ActionResult::failed(format!("{} is not available here", planned.name)).own(),
         };
+        let mut step = time.step(StepKind::Action, planned.name.as_str());
+        step.failed = !result.success && self.acted.requests.len() == requests;
+        step.note = Some(if self.acted.requests.len() > requests {
+            "waits for the confirmation of the person who asked".to_owned()
+        } else if let Some((_, why)) = self.acted.rulings.get(rulings..).and_then(<[_]>::last) {
+            why.clone()
+        } else if known.is_none() {
+            "no tool of this name was offered".to_owned()
+        } else if self.from_journal {
+            "begun by an earlier run of this turn, which the process did not survive; not done twice"
+                .to_owned()
+        } else if result.success {
+            "done".to_owned()
+        } else {
+            "failed".to_owned()
+        });
+        self.bounds.trace.add_with(step, || Raw::Call {
+            input: serde_json::to_string(&planned.params).unwrap_or_default(),
+            output: result.text.clone(),
+        });
         self.finish(planned, result);
     }
 
@@ -312,8 +347,12 @@ impl<'a> Acting<'a> {
         }
         let begun = if action.has_side_effect() {
             match self.journal.begin(turn, action.plugin(), planned).await {
-                Ok(Recorded::Done(result)) => return *result,
+                Ok(Recorded::Done(result)) => {
+                    self.from_journal = true;
+                    return *result;
+                }
                 Ok(Recorded::Begun) => {
+                    self.from_journal = true;
                     return ActionResult::failed(format!(
                         "{} was begun before and may have been done; it is not done twice",
                         planned.name

@@ -10,7 +10,7 @@ pub(crate) mod unanswered;
 
 use galatea_core::{
     Decision, Event, Memory, MemoryId, Result, RoomId, TurnId, Verdict, kill_point,
-    store::{Amount, RequestedChange, TurnRecord, UsageRow},
+    store::{Amount, RequestedChange, StepKind, TurnRecord, UsageRow},
 };
 
 use self::{
@@ -19,7 +19,7 @@ use self::{
     unanswered::Unanswered,
 };
 use super::{context::TurnContext, engine::Engine, message::Waiting};
-use crate::unknown_outcome;
+use crate::{trace::StepClock, unknown_outcome};
 
 /// Commits a turn and gives its rows to the outbox. Returns the memories of the replies.
 pub(super) async fn commit(
@@ -29,10 +29,19 @@ pub(super) async fn commit(
     finished: Vec<(Waiting, Verdict)>,
 ) -> Result<Vec<Memory>> {
     let is_failure_notice = outcome.notice;
+    let time = StepClock::start(&*engine.clock);
     let (ready, replies) = build(engine, context, outcome, finished).await?;
     let ReadyRecord { record, prepared, unanswered } = ready;
-    let (effects, at) = (record.effects.clone(), record.at);
+    let (effects, at, parts) = (record.effects.clone(), record.at, record.deliveries.len());
     store(engine, record).await?;
+    let mut step = time.step(StepKind::Commit, "answer");
+    step.note = Some(match parts {
+        0 => "stored; nothing is sent".to_owned(),
+        1 => "stored with 1 part to send".to_owned(),
+        parts => format!("stored with {parts} parts to send"),
+    });
+    context.trace.add(step);
+    engine.tracer.finish(context.trace_head(), &context.trace);
     if is_failure_notice {
         engine.state.notices.committed(context.info.room.id, at);
     }

@@ -14,6 +14,7 @@ use crate::{
     config::Policy,
     directory::RoomInfo,
     outbox::Route,
+    trace::{Recorder, TraceHead},
 };
 
 /// The state of a turn whose providers have not run.
@@ -66,6 +67,10 @@ pub(crate) struct TurnContext {
     pub(crate) ask: bool,
     /// Counts what this turn uses.
     pub(crate) meter: Arc<Meter>,
+    /// Records what this turn does.
+    pub(crate) trace: Arc<Recorder>,
+    /// Beginning of the turn.
+    began: Timestamp,
     /// The agent's models, each call of them counted.
     pub(crate) models: Models,
     merged_memories: Vec<Memory>,
@@ -95,7 +100,8 @@ impl TurnContext {
         verdict: Verdict,
         visit: Visit,
     ) -> Self {
-        let meter = engine.budget.meter(visit);
+        let trace = Recorder::new(engine.limits.traces.level);
+        let meter = engine.budget.meter(visit, Arc::clone(&trace));
         let (info, route) = (Arc::clone(&place.info), Arc::clone(&place.route));
         let handle = route.handler.handle();
         Self {
@@ -109,12 +115,27 @@ impl TurnContext {
             ask: false,
             models: meter.models(&engine.thinking.models),
             meter,
+            trace,
+            began: engine.clock.now(),
             merged_memories: Vec::new(),
             recent: Vec::new(),
             earlier: None,
             leaving: 0,
             people: Arc::default(),
             handle,
+        }
+    }
+
+    /// Whose trace it is.
+    pub(crate) fn trace_head(&self) -> TraceHead {
+        let entry = &self.message.entry.memory;
+        let oldest = self.recent.first().map_or(entry.created_at, |memory| memory.created_at);
+        TraceHead {
+            turn: self.turn,
+            room: self.info.room.id,
+            person: entry.entity_id,
+            at: self.began,
+            since: self.merged_memories.iter().map(|m| m.created_at).fold(oldest, Ord::min),
         }
     }
 

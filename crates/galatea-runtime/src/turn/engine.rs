@@ -22,6 +22,7 @@ use crate::{
     ownership::Ownership,
     plugins::registry::Registry,
     profile::Profile,
+    trace::Tracer,
     turn::state::{
         beginning::Beginnings,
         edits::Edits,
@@ -77,6 +78,8 @@ pub(crate) struct Engine {
     pub(crate) claims: Arc<Claims>,
     /// Runner of work that outlives a turn.
     pub(crate) background: Arc<Background>,
+    /// Keeps what turns did.
+    pub(crate) tracer: Tracer,
     /// Wakes the search for due tasks.
     tasks: Arc<Notify>,
     /// Knowledge about Rooms; empty at first.
@@ -94,6 +97,7 @@ pub(crate) struct EngineParts {
     pub(crate) outbox: Arc<Outbox>,
     pub(crate) claims: Claims,
     pub(crate) background: Background,
+    pub(crate) tracer: Tracer,
     pub(crate) tasks: Arc<Notify>,
 }
 
@@ -272,6 +276,7 @@ impl Engine {
             outbox: parts.outbox,
             claims: Arc::new(parts.claims),
             background: Arc::new(parts.background),
+            tracer: parts.tracer,
             tasks: parts.tasks,
             state: Arc::new(EngineState::new()),
         }

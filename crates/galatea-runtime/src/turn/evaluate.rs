@@ -3,8 +3,8 @@
 
 use futures::{FutureExt, future::BoxFuture};
 use galatea_core::{
-    Evaluator, EvaluatorUse, Event, EventBus, FinishedTurn, Memory, State, Turn, Verdict,
-    kill_point,
+    Evaluator, EvaluatorUse, Event, FinishedTurn, Memory, State, Turn, Verdict, kill_point,
+    store::StepKind,
 };
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -12,6 +12,7 @@ use super::{context::TurnContext, engine::Engine};
 use crate::{
     ownership::{LeaseGuard, WeakLease},
     plugins::registry::ExtensionName,
+    trace::{Recorder, StepClock},
     turn::state::quiet::{Look, Watch},
 };
 
@@ -146,14 +147,15 @@ async fn run(engine: &Engine, committed: &Committed, first: &ExtensionName) {
     let Some((when, evaluator)) = rest.next() else { return };
     let own = evaluator.turn(&turn);
     let finished = FinishedTurn { turn: &own, replies, verdict };
-    run_one(&engine.events, &**evaluator, &finished).await;
+    run_one(engine, &**evaluator, &finished, &context.trace).await;
     for (_, evaluator) in rest.filter(|(kind, _)| kind == when) {
         let own = evaluator.turn(&turn);
         let finished = FinishedTurn { turn: &own, replies, verdict };
         if is_wanted(&**evaluator, &finished).await {
-            run_one(&engine.events, &**evaluator, &finished).await;
+            run_one(engine, &**evaluator, &finished, &context.trace).await;
         }
     }
+    engine.tracer.add_late(context.trace_head(), &context.trace);
     engine.budget.keep(context.meter.take());
     engine.budget.flush().await;
 }
@@ -175,8 +177,14 @@ async fn is_wanted(evaluator: &dyn Evaluator, finished: &FinishedTurn<'_>) -> bo
     }
 }
 
-async fn run_one(events: &EventBus, evaluator: &dyn Evaluator, finished: &FinishedTurn<'_>) {
-    let turn = finished.turn;
+async fn run_one(
+    engine: &Engine,
+    evaluator: &dyn Evaluator,
+    finished: &FinishedTurn<'_>,
+    trace: &Recorder,
+) {
+    let (turn, events) = (finished.turn, &engine.events);
+    let time = StepClock::start(&*engine.clock);
     events.publish(Event::EvaluatorStarted {
         agent: turn.agent.identity.id(),
         turn: turn.id,
@@ -194,6 +202,9 @@ async fn run_one(events: &EventBus, evaluator: &dyn Evaluator, finished: &Finish
             false
         }
     };
+    let mut step = time.step(StepKind::Evaluate, evaluator.name());
+    step.failed = !success;
+    trace.add(step);
     events.publish(Event::EvaluatorCompleted {
         agent: turn.agent.identity.id(),
         turn: turn.id,

@@ -33,6 +33,7 @@ use crate::{
     plan::{Parsed, PlanFormat, RespondDecision},
     plugins::unit::Extension,
     turn::{
+        act,
         commit::outcome::Outcome,
         state::{notices::Notices, window::Windows},
         steps::Steps,
@@ -122,7 +123,7 @@ async fn answer(
             return Ok((Outcome::default(), State::default()));
         }
     }
-    let mut state = compose_state(bare, registry.standing(), deadline).await;
+    let mut state = compose_state(bare, registry.standing(), deadline, &context.trace).await;
     note_left_out(&state, verdict);
     let turn = Turn { state: &state, ..*bare };
     if context.ask {
@@ -151,7 +152,7 @@ async fn answer(
             asked.iter().any(|name| name.eq_ignore_ascii_case(p.name()))
                 && state.fragment(p.name()).is_none()
         });
-        let extra = compose_state(&turn, more, deadline).await;
+        let extra = compose_state(&turn, more, deadline, &context.trace).await;
         if !extra.fragments.is_empty() || !parsed.plan.does_something() {
             verdict.step(
                 "providers",
@@ -169,7 +170,7 @@ async fn answer(
     let mut outcome = Box::pin(rounds::carry_out(
         engine,
         &turn,
-        &context.message.lease,
+        act::ActionBounds { until, lease: &context.message.lease, trace: &context.trace },
         decided,
         bounds,
         verdict,
@@ -261,9 +262,9 @@ async fn command(
 ) -> Thought {
     let state = State::default();
     if let Some(answer) = confirm::answer(&context.message.entry.memory.content.text) {
-        return match confirm::confirm(engine, turn, &context.message.lease, &answer, &mut verdict)
-            .await
-        {
+        let (lease, trace) = (&context.message.lease, &*context.trace);
+        let on = confirm::Ground { lease, trace };
+        return match confirm::confirm(engine, turn, &on, &answer, &mut verdict).await {
             Ok(outcome) => (outcome, verdict, state),
             Err(error) => failed(engine, context, verdict, &error),
         };

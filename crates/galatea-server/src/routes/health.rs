@@ -11,13 +11,20 @@ use axum::{
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-use crate::app::App;
+use crate::{app::App, error::Problem};
 
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/healthz", get(async || Json(json!({ "status": "alive" }))))
         .route("/readyz", get(ready))
         .route("/version", get(version))
+        .route("/metrics", get(metrics))
+}
+
+async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Problem> {
+    let page = super::metrics::page(&app).await?;
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(([(header::CONTENT_TYPE, kind)], page).into_response())
 }
 
 async fn version(State(app): State<Arc<App>>) -> Json<Value> {

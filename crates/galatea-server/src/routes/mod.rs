@@ -8,9 +8,11 @@ mod console;
 mod events;
 mod health;
 mod house;
-mod messages;
 mod knowledge;
+mod logs;
 mod mcp;
+mod messages;
+mod metrics;
 mod pages;
 mod places;
 mod plugins;
@@ -18,14 +20,16 @@ mod queues;
 mod settings;
 mod sign_in;
 mod system;
+mod traces;
 mod webhooks;
 mod work;
 
 use axum::{
     Router,
-    extract::DefaultBodyLimit,
+    extract::{DefaultBodyLimit, Request, State},
     http::StatusCode,
-    middleware::{from_fn, from_fn_with_state},
+    middleware::{Next, from_fn, from_fn_with_state},
+    response::Response,
 };
 use std::sync::Arc;
 use utoipa::{
@@ -72,6 +76,8 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .merge(places::routes())
         .merge(messages::routes())
         .merge(queues::routes())
+        .merge(traces::routes())
+        .merge(logs::routes())
         .merge(system::routes())
         .merge(events::routes())
         .merge(work::routes())
@@ -84,6 +90,14 @@ fn api() -> OpenApiRouter<Arc<App>> {
         .merge(sign_in::routes())
         .merge(webhooks::routes())
         .merge(characters::routes())
+}
+
+/// Counts every request with its answer, refused ones too.
+async fn count_request(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let method = request.method().clone();
+    let response = next.run(request).await;
+    app.metrics.count_request(method.as_str(), response.status().as_u16());
+    response
 }
 
 /// The description of the API.
@@ -121,6 +135,7 @@ pub fn router(app: Arc<App>) -> Router {
     };
     let elizaos = eliza::routes().layer(from_fn_with_state(Arc::clone(&app), auth::identify));
     let sockets = socket::layer(&app);
+    let counted = Arc::clone(&app);
     api.layer(from_fn(tagged))
         .layer(from_fn_with_state(Arc::clone(&app), once))
         .merge(v1::routes())
@@ -136,5 +151,6 @@ pub fn router(app: Arc<App>) -> Router {
         .layer(from_fn_with_state(Arc::clone(&app), socket::identify))
         .merge(embed::routes())
         .layer(from_fn_with_state(Arc::clone(&app), guard))
+        .layer(from_fn_with_state(counted, count_request))
         .with_state(app)
 }

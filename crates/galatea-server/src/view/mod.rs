@@ -1,22 +1,24 @@
 //! What the API answers. Times are Unix milliseconds. Every list is a type of its own, so that clients get
 //! named items.
 
-mod chat;
 mod access;
+mod chat;
 mod cluster;
 mod house;
 mod knowledge;
+mod logs;
 mod places;
 mod plugins;
 mod queues;
 mod settings;
 mod system;
+mod traces;
 mod work;
 
-pub(crate) use chat::{Accepted, AnswerPart, Answered, ChatRoom, ChatRoomList, OutcomeView};
 pub(crate) use access::{
     InvitationView, LinkList, LinkView, NamedBlock, NamedBlockList, PairingList, PairingView,
 };
+pub(crate) use chat::{Accepted, AnswerPart, Answered, ChatRoom, ChatRoomList, OutcomeView};
 pub(crate) use cluster::{
     BudgetList, BudgetView, ClusterView, FindingList, FindingView, SystemView,
 };
@@ -24,6 +26,7 @@ pub(crate) use house::{
     NewLink, NewToken, Session, SessionList, SignedIn, Token, TokenList, UserList, UserView,
 };
 pub(crate) use knowledge::{DocumentList, DocumentView, PassageList, PassageView, UploadView};
+pub(crate) use logs::{LogLineView, LogList};
 pub(crate) use places::{
     MemoryList, MemoryView, PersonList, PersonView, RoomDetail, RoomList, RoomView, WorldList,
     WorldView,
@@ -32,7 +35,9 @@ pub(crate) use plugins::{
     GrantList, GrantView, PluginList, PluginView, ServerList, ServerToolList, ServerToolView,
     ServerView, ServiceList, ServiceView, ToolList, ToolView,
 };
-pub(crate) use queues::{CountsView, DeliveryList, DeliveryView, TurnDetail, TurnList, TurnView};
+pub(crate) use queues::{
+    CountsView, DeliveryList, DeliveryView, TurnDetail, TurnList, TurnView, VerdictView,
+};
 pub(crate) use settings::{
     ChangedSettingView, CharacterVersionList, CharacterVersionView, CharacterView, DifferenceList,
     DifferenceView, PreviewView, RemarkList, RemarkView, SettingList, SettingView,
@@ -42,6 +47,7 @@ pub(crate) use system::{
     ConnectorList, ConnectorView, UsageLine, UsageList,
 };
 
+pub(crate) use traces::{DryRunView, StepBody, TraceDetail, TraceList, TraceSummary};
 pub(crate) use work::{ApprovalList, ApprovalView, TaskList, TaskView};
 
 /// A list with a cursor.

@@ -32,6 +32,9 @@ const NEEDS: &[(OperatorRole, &[&str])] = &[
             "getMemory",
             "listTurns",
             "getTurn",
+            "listTraces",
+            "getTrace",
+            "getTraceStep",
             "listOutbox",
             "getDelivery",
             "getCounts",
@@ -69,6 +72,8 @@ const NEEDS: &[(OperatorRole, &[&str])] = &[
             "restartAgent",
             "deleteMemory",
             "retryDelivery",
+            "dryRunTurn",
+            "listLogs",
             "dropDelivery",
             "runTask",
             "pauseTask",
@@ -142,6 +147,7 @@ fn operations() -> Vec<(String, String, String)> {
             let id = operation["operationId"].as_str().unwrap().to_owned();
             let id = "018f5f3a-0000-7000-8000-000000000000";
             let path = path.replace("{id}", id).replace("{grant}", id).replace("{name}", "nobody");
+            let path = path.replace("{n}", "0");
             all.push((id, method.to_uppercase(), path));
         }
     }
@@ -200,6 +206,7 @@ async fn nothing_is_served_to_foreign_names_and_pages() {
         "/healthz",
         "/readyz",
         "/version",
+        "/metrics",
         "/nowhere",
         "/socket.io/",
         "/socket.io/?EIO=4&transport=polling",

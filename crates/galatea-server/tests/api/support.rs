@@ -186,6 +186,7 @@ impl Server {
         redactor.learn("correct-horse-battery");
         let version = Version { version: "0.1.0", commit: Some("abc") };
         let app = App::new(ops.clone(), Arc::clone(&live), probe(), redactor, version);
+        app.count_events(&events);
         Self { router: router(app), ops, store, events, live }
     }
 

@@ -10,7 +10,7 @@ mod condition;
 mod counts;
 mod error;
 mod filter;
-mod functions;
+pub(crate) mod functions;
 mod group;
 mod known;
 mod lease;

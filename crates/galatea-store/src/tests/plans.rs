@@ -38,6 +38,7 @@ const WHOLE: &[(&str, &[&str])] = &[
     ("agent::LINKS", &["identity_links"]),
     ("agent::TASKS", &["tasks"]),
     ("agent::CACHE", &["cache"]),
+    ("agent::TRACE_BOUNDS", &["trace_bounds"]),
     ("agent::BLOCKS", &["blocks"]),
     ("agent::CONNECTOR_STATE", &["connector_state"]),
     ("agent::CURSORS", &["cursors"]),
@@ -61,6 +62,8 @@ const WHOLE: &[(&str, &[&str])] = &[
     ("outbox::SELECTED", &["outbox"]),
     ("outbox::SENT_AS", &["outbox"]),
     ("inbox::OF_TURN", &["inbox"]),
+    // Answers are kept for a day, and a person seldom goes.
+    ("record::BLANK", &["kept_answers"]),
     ("room::OF_PERSON", &["rooms", "participants"]),
     ("usage::SINCE", &["usage"]),
     // An operator's search by meaning compares the signs of all embeddings.

@@ -3,6 +3,7 @@
 
 mod addresses;
 mod blocked_reads;
+mod copied;
 mod costs;
 mod followers;
 mod groups;

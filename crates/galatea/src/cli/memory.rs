@@ -22,6 +22,8 @@ use crate::{
 use galatea_host::{storage::data_dir::DataDir, storage::database};
 use select::Which;
 
+pub(super) use select::agent as agent_named;
+
 /// Look through what an agent remembers; remove, export and import it
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Memory {

@@ -1,6 +1,7 @@
 //! The command line, with one file per command. Every command returns an exit code, or reports that
 //! carry one.
 
+mod agent;
 mod audit;
 mod block;
 mod character;
@@ -9,27 +10,37 @@ mod cluster;
 mod completions;
 mod config;
 mod connector;
+mod db;
+mod dev;
 mod doctor;
 mod explain;
 pub(crate) mod flags;
 mod grant;
 mod init;
 mod knowledge;
+mod local_api;
 mod login;
+mod logs;
 mod man;
 mod mcp;
 pub(crate) mod memory;
 mod models;
+mod openapi;
 mod outbox;
 mod pairing;
 mod plugin;
 mod reference;
 mod repairs;
+mod service;
 mod start;
 mod status;
 mod task;
+mod test;
+mod trace;
 mod usage;
+mod user;
 mod utc;
+mod whole;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
@@ -82,6 +93,21 @@ pub(crate) enum Command {
     Explain(explain::Explain),
     #[command(before_help = "Examples:\n  galatea audit\n  galatea audit --json")]
     Audit(audit::Audit),
+    Trace(trace::TraceCommand),
+    #[command(
+        before_help = "Examples:\n  galatea logs\n  galatea logs -f --level warn\n  galatea logs --json"
+    )]
+    Logs(logs::Logs),
+    Agent(agent::AgentCommand),
+    User(user::UserCommand),
+    Token(user::TokenCommand),
+    Openapi(openapi::Openapi),
+    Dev(dev::Dev),
+    Db(db::Db),
+    Service(service::Service),
+    Export(whole::Export),
+    Import(whole::Import),
+    Test(test::Test),
     Outbox(outbox::Outbox),
     Task(task::Tasks),
     Cluster(cluster::Cluster),
@@ -100,7 +126,10 @@ pub(crate) enum Command {
     Grant(grant::GrantCommand),
     Usage(usage::Usage),
     Memory(memory::Memory),
-    #[command(before_help = "Examples:\n  galatea login")]
+    #[command(
+        visible_alias = "dashboard",
+        before_help = "Examples:\n  galatea login\n  galatea dashboard"
+    )]
     Login(login::Login),
     Completions(completions::Completions),
     Man(man::Man),
@@ -121,6 +150,18 @@ pub(crate) async fn run(cli: Cli, context: &Context) -> Result<ExitCode> {
         Command::Doctor(doctor) => doctor.run(context).await,
         Command::Explain(explain) => explain.run(context).await,
         Command::Audit(audit) => audit.run(context).await,
+        Command::Trace(trace) => trace.run(context).await,
+        Command::Logs(logs) => logs.run(context).await,
+        Command::Agent(agent) => agent.run(context).await,
+        Command::User(user) => user.run(context).await,
+        Command::Token(token) => token.run(context).await,
+        Command::Openapi(openapi) => openapi.run(context),
+        Command::Dev(dev) => dev.run(context).await,
+        Command::Db(db) => db.run(context).await,
+        Command::Service(service) => service.run(context),
+        Command::Export(export) => export.run(context).await,
+        Command::Import(import) => import.run(context).await,
+        Command::Test(test) => test.run(context).await,
         Command::Outbox(outbox) => outbox.run(context).await,
         Command::Task(tasks) => tasks.run(context).await,
         Command::Cluster(cluster) => cluster.run(context).await,

@@ -2,6 +2,7 @@
 
 mod activity;
 mod banner;
+mod follow;
 mod overview;
 
 use clap::Args;
@@ -19,7 +20,12 @@ use std::{
 use crate::{
     cli::flags::Characters,
     context::Context,
-    process::{allocator, executable, health, server::{Around, Server}, signals::Signals, version},
+    process::{
+        allocator, executable, health,
+        server::{Around, Server},
+        signals::Signals,
+        version,
+    },
     report::{exit::Exit, failure::Result, output::Output},
 };
 use galatea_host::{
@@ -51,9 +57,17 @@ pub(crate) struct Start {
     /// What this process does of the work it shares, in place of GALATEA_ROLE
     #[arg(long, value_name = "ROLE", value_parser = ["all", "ingress", "worker", "api"])]
     role: Option<String>,
+    /// Follow the character files (`galatea dev`).
+    #[arg(skip)]
+    follows: bool,
 }
 
 impl Start {
+    /// The same, with character files that are followed.
+    pub(super) fn following(self) -> Self {
+        Self { follows: true, ..self }
+    }
+
     fn role(&self, settings: &Settings) -> galatea_core::Result<ProcessRole> {
         match &self.role {
             Some(role) => role.parse(),
@@ -108,7 +122,8 @@ impl Start {
         let probe = readiness::probe(&booted, began, Arc::clone(&stopping));
         let pages = galatea_host::platforms::chat_pages(settings)?;
         let installation = Installation::new(&booted, configuration, &context.working_dir);
-        let around = Around { role, pages, installation, sign_in };
+        let logs = Arc::clone(&context.logs);
+        let around = Around { role, pages, installation, sign_in, logs };
         let server = Server::start(listener, &booted, probe, redactor.clone(), around);
         let people = (!context.logs_json()).then(|| context.output.clone());
         let models = booted.agents.iter().map(|a| (a.id, a.health.clone())).collect();
@@ -142,6 +157,7 @@ impl Start {
 
         tokio::select! {
             () = signals.next() => {}
+            () = follow::follow(&booted, configuration, context), if self.follows => {}
             broken = booted.database.broken() => {
                 stopping.store(true, Ordering::Relaxed);
                 // Nothing can be finished. After a restart, work continues from what the database

@@ -3,14 +3,18 @@
 //! line passes the redactor, which masks secrets.
 
 use galatea_core::{Error, Result, Settings};
-use std::io::IsTerminal;
-use tracing_subscriber::EnvFilter;
+use std::{io::IsTerminal, sync::Arc};
+use tracing_subscriber::{EnvFilter, layer::SubscriberExt as _, util::SubscriberInitExt as _};
 
+use super::log_ring::RingLayer;
 use crate::report::{
     clean::{CleanStderr, Form},
     output::Output,
 };
-use galatea_host::config::{LOG_JSON_FORMAT, LOG_LEVEL};
+use galatea_host::{
+    config::{LOG_JSON_FORMAT, LOG_LEVEL},
+    ops::logs::LogRing,
+};
 
 /// How a command logs.
 pub(crate) struct Logging<'a> {
@@ -24,6 +28,8 @@ pub(crate) struct Logging<'a> {
     pub(crate) json: bool,
     /// Names the secrets to mask, and whether stderr takes colours.
     pub(crate) output: &'a Output,
+    /// Keeps the newest lines, if the command runs agents.
+    pub(crate) ring: &'a Arc<LogRing>,
 }
 
 /// Starts logging. A process that runs agents logs from `info` on. Other commands log errors only,
@@ -33,7 +39,7 @@ pub(crate) struct Logging<'a> {
 /// `Invalid` with the place of an invalid setting, if the command runs agents. Other commands
 /// ignore invalid logging settings.
 pub(crate) fn start(wanted: &Logging<'_>) -> Result<()> {
-    let Logging { settings, runs, verbose, json, output } = *wanted;
+    let Logging { settings, runs, verbose, json, output, ring } = *wanted;
     let (filter, by_setting) = match (filter(settings, runs, verbose), is_json(settings, runs)) {
         (Ok(filter), Ok(json)) => (filter, json),
         (Err(error), _) | (_, Err(error)) if runs => return Err(error),
@@ -47,16 +53,16 @@ pub(crate) fn start(wanted: &Logging<'_>) -> Result<()> {
         (false, true) => Form::ColoredText,
         (false, false) => Form::Text,
     };
+    let copies = runs.then(|| RingLayer::new(Arc::clone(ring), redactor.clone()));
     let writer = move || CleanStderr::new(redactor.clone(), form);
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(writer)
-        .with_target(verbose > 0 || json);
+    let lines =
+        tracing_subscriber::fmt::layer().with_writer(writer).with_target(verbose > 0 || json);
+    let registry = tracing_subscriber::registry().with(filter).with(copies);
     // This fails only if a subscriber is already installed, which then receives the lines.
     let _ = if json {
-        builder.json().flatten_event(true).try_init()
+        registry.with(lines.json().flatten_event(true)).try_init()
     } else {
-        builder.with_ansi(colored).try_init()
+        registry.with(lines.with_ansi(colored)).try_init()
     };
     Ok(())
 }

@@ -3,6 +3,7 @@
 pub(crate) mod allocator;
 pub(crate) mod executable;
 pub(crate) mod health;
+pub(crate) mod log_ring;
 pub(crate) mod logging;
 pub(crate) mod server;
 pub(crate) mod signals;

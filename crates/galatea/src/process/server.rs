@@ -6,7 +6,7 @@ use galatea_core::{
 use galatea_host::{
     agents::boot::Booted,
     config::SignInOptions,
-    ops::{Installation, Operator, Ops, live::Live},
+    ops::{Installation, Operator, Ops, live::Live, logs::LogRing},
     readiness::Probe,
 };
 use galatea_http::listen::{Limits, StreamLimits, serve};
@@ -26,6 +26,8 @@ pub(crate) struct Around {
     pub(crate) pages: Vec<String>,
     pub(crate) installation: Arc<Installation>,
     pub(crate) sign_in: SignInOptions,
+    /// Newest lines of the log.
+    pub(crate) logs: Arc<LogRing>,
 }
 
 /// The running server.
@@ -44,13 +46,14 @@ impl Server {
         booted: &Booted,
         probe: Probe,
         redactor: Redactor,
-        Around { role, pages, installation, sign_in }: Around,
+        Around { role, pages, installation, sign_in, logs }: Around,
     ) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let orchestrator = Arc::clone(&booted.orchestrator);
         let ops = Ops::new(Arc::clone(&booted.store), Arc::clone(&clock), Some(orchestrator))
             .with_installation(installation)
-            .with_sign_in(sign_in);
+            .with_sign_in(sign_in)
+            .with_logs(logs);
         // Role `api` repeats the events of the others on its own bus.
         let keeps = role != ProcessRole::Api;
         let live = Live::start(&booted.store, &clock, booted.orchestrator.events(), keeps);

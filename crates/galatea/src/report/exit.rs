@@ -91,6 +91,7 @@ fn cause(code: &str) -> Option<Cause> {
         | "GAL-BREAKER"
         | "GAL-LIMIT"
         | "GAL-AGENT-LIMIT"
+        | "GAL-AGENT-UNKNOWN"
         | "GAL-AGENT-TWICE"
         | "GAL-CLOCK"
         | "GAL-CLOCK-SKEW"
@@ -109,10 +110,10 @@ fn cause(code: &str) -> Option<Cause> {
 /// The cause by the second part of a code, in areas whose codes are all alike.
 fn by_area(area: &str) -> Option<Cause> {
     Some(match area {
-        "CFG" | "CHAR" => Cause::Configuration,
+        "CFG" | "CHAR" | "EXPORT" | "TEST" => Cause::Configuration,
         "API" | "AUTH" | "BLOCK" | "CHAT" | "CLUSTER" | "CONNECTOR" | "EXPLAIN" | "GRANT"
         | "HTTP" | "MCP" | "MODEL" | "ORIGIN" | "OUTBOX" | "PLUGIN" | "SEND" | "SERVICE"
-        | "STATUS" | "TASK" | "TERM" | "TURN" => Cause::Kind,
+        | "STATUS" | "TASK" | "TERM" | "TRACE" | "TURN" => Cause::Kind,
         _ => return None,
     })
 }

@@ -2,6 +2,7 @@
 //! interface and in temporary folders.
 
 mod answers;
+mod control;
 mod home;
 mod json;
 mod looks;

@@ -128,7 +128,7 @@ fn question(gateway: &Gateway, message: &Message) -> Question {
         legacy_id: None,
         content,
         // Whoever calls the agent by this program means it.
-        addressed: Addressed { mention: message.room.is_some(), reply: false },
+        addressed: Addressed { mention: message.room.is_some() && !message.aside, reply: false },
         reply_to: None,
         command: None,
         from_self: false,

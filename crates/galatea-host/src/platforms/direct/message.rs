@@ -69,12 +69,14 @@ pub struct Message {
     pub(crate) text: String,
     pub(crate) room: Option<String>,
     pub(crate) id: Option<String>,
+    /// In a shared room: it is not addressed to the agent.
+    pub(crate) aside: bool,
 }
 
 impl Message {
     /// A message of a person, in their private conversation with the agent.
     pub fn new(person: impl Into<Person>, text: impl Into<String>) -> Self {
-        Self { person: person.into(), text: text.into(), room: None, id: None }
+        Self { person: person.into(), text: text.into(), room: None, id: None, aside: false }
     }
 
     /// The message is said in a room that several people share, by its name in this program. It is
@@ -82,6 +84,14 @@ impl Message {
     #[must_use]
     pub fn in_room(mut self, room: impl Into<String>) -> Self {
         self.room = Some(room.into());
+        self
+    }
+
+    /// In a room that several people share, the message is said to the others: the agent answers only
+    /// if its policy for groups says so.
+    #[must_use]
+    pub fn aside(mut self) -> Self {
+        self.aside = true;
         self
     }
 

@@ -5,12 +5,14 @@ use futures::{FutureExt, future::join_all};
 use galatea_core::{
     Fragment, Provider, ProviderUse, Result, State, Turn,
     rights::{Authorship, Scope},
+    store::StepKind,
     turn::Catalog,
 };
 use std::{panic::AssertUnwindSafe, time::Duration};
 
 use crate::{
     plugins::unit::Extension,
+    trace::{Recorder, StepClock},
     turn::{act, engine::Engine},
 };
 
@@ -78,9 +80,21 @@ pub(crate) async fn compose_state(
     turn: &Turn<'_>,
     providers: impl Iterator<Item = &Extension<dyn Provider>>,
     deadline: Duration,
+    trace: &Recorder,
 ) -> State {
     let parts = join_all(providers.map(async |provider| {
-        (provider.name(), provide(&**provider, &provider.turn(turn), deadline).await)
+        let time = StepClock::start(&**turn.clock);
+        let part = provide(&**provider, &provider.turn(turn), deadline).await;
+        let mut step = time.step(StepKind::Provider, provider.name());
+        match &part {
+            Ok(fragment) => step.bytes = u64::try_from(fragment.text.len()).ok(),
+            Err(reason) => {
+                step.failed = true;
+                step.note = Some(format!("left out: {reason}"));
+            }
+        }
+        trace.add(step);
+        (provider.name(), part)
     }))
     .await;
     let mut state = State::default();

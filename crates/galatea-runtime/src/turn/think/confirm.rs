@@ -1,7 +1,7 @@
 //! Lets a person answer the question whether an action is to be done. No model is asked.
 
 use galatea_core::{
-    Content, Decision, Result, StepOutcome, Timestamp, Turn, Verdict,
+    Content, Decision, Result, StepOutcome, Turn, Verdict,
     rights::{Authorship, Ruling},
     store::RequestedChange,
 };
@@ -10,6 +10,7 @@ use super::{files, report};
 use crate::{
     commands,
     ownership::LeaseGuard,
+    trace::Recorder,
     turn::{
         act::{
             self, only_reachable,
@@ -23,11 +24,17 @@ use crate::{
 /// The answer in this message: a pressed button, or the one word the question asks for.
 pub(crate) use act::pending::answer;
 
+/// What a confirmed action stands on.
+pub(crate) struct Ground<'a> {
+    pub(crate) lease: &'a LeaseGuard,
+    pub(crate) trace: &'a Recorder,
+}
+
 /// Carries out, drops, or says why not.
 pub(crate) async fn confirm(
     engine: &Engine,
     turn: &Turn<'_>,
-    lease: &LeaseGuard,
+    on: &Ground<'_>,
     answer: &act::pending::Answer,
     verdict: &mut Verdict,
 ) -> Result<Outcome> {
@@ -81,7 +88,8 @@ pub(crate) async fn confirm(
         engine.state.grants.forget();
         verdict.step("rights", StepOutcome::Note, format!("from now on {consent}"));
     }
-    let mut done = carry_out(engine, turn, pending, until, lease, verdict).await;
+    let bounds = act::ActionBounds { until, lease: on.lease, trace: on.trace };
+    let mut done = carry_out(engine, turn, pending, bounds, verdict).await;
     done.effects.push(drop);
     Ok(done)
 }
@@ -90,13 +98,10 @@ async fn carry_out(
     engine: &Engine,
     turn: &Turn<'_>,
     pending: Pending,
-    until: Timestamp,
-    lease: &LeaseGuard,
+    bounds: act::ActionBounds<'_>,
     verdict: &mut Verdict,
 ) -> Outcome {
-    let acted =
-        act::process_confirmed(turn, engine, pending.requests, &act::ActionBounds { until, lease })
-            .await;
+    let acted = act::process_confirmed(turn, engine, pending.requests, &bounds).await;
     let others_words = act::authorship(&acted.results) == Authorship::Others;
     let mut outcome = Outcome { remember: true, others_words, ..Outcome::default() };
     note_rulings(&acted.rulings, verdict);

@@ -8,7 +8,6 @@ use super::{
     files, report,
 };
 use crate::{
-    ownership::LeaseGuard,
     plan::{Parsed, PlannedAction},
     turn::{
         act::{self, only_reachable},
@@ -39,12 +38,11 @@ struct Done {
 pub(crate) async fn carry_out(
     engine: &Engine,
     turn: &Turn<'_>,
-    lease: &LeaseGuard,
+    on: act::ActionBounds<'_>,
     decided: Decided,
     bounds: Bounds,
     verdict: &mut Verdict,
 ) -> Result<Outcome> {
-    let action_bounds = act::ActionBounds { until: bounds.until, lease };
     let windows = &engine.thinking.windows;
     let most = if prompt::reads_steps(turn) { engine.limits.tool_steps } else { 1 };
     let (mut done, mut steps, mut decided) = (Done::default(), Steps::default(), decided);
@@ -74,7 +72,7 @@ pub(crate) async fn carry_out(
             return Ok(outcome(turn, done, Ending::Said(plan.text), verdict));
         }
         let act::Acted { mut results, requests, rulings, errors } =
-            act::process_actions(turn, engine, &doing, &done.results, &action_bounds).await;
+            act::process_actions(turn, engine, &doing, &done.results, &on).await;
         confirm::note_rulings(&rulings, verdict);
         confirm::note_errors(&errors, verdict);
         results.iter_mut().for_each(|result| only_reachable(&engine.outbox, result));
@@ -94,7 +92,7 @@ pub(crate) async fn carry_out(
             return Ok(outcome(turn, done, ending, verdict));
         }
         // Another process runs the same rounds, from its journal.
-        if !lease.is_held() {
+        if !on.lease.is_held() {
             return Ok(outcome(turn, done, Ending::Failed(plan.text), verdict));
         }
         let last = steps.rounds() + 1 >= most;
