@@ -7,7 +7,7 @@ use galatea_host::{
 };
 use std::sync::Arc;
 
-use crate::{attempts::Attempts, embed::Embed};
+use crate::{attempts::Attempts, chat_pages::Embed};
 
 /// The state of the server.
 pub struct App {

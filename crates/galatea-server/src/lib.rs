@@ -6,6 +6,8 @@ mod app;
 mod attachment;
 mod attempts;
 mod auth;
+mod body_limit;
+mod chat_pages;
 #[cfg(test)]
 mod docs;
 mod embed;
@@ -13,6 +15,7 @@ mod error;
 mod extract;
 mod guard;
 mod idempotency;
+mod person;
 mod routes;
 mod session_cookie;
 mod sse;
