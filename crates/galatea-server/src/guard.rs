@@ -10,7 +10,7 @@ use axum::{
 use galatea_host::config::PublicUrl;
 use std::{net::IpAddr, sync::Arc};
 
-use crate::{app::App, embed, error::Problem};
+use crate::{app::App, chat_pages, error::Problem};
 
 /// Headers of every answer. Scripts and styles come from this server only, and none stands within a
 /// page.
@@ -36,13 +36,13 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
         if page.is_some() { foreign(&request, public) } else { refusal(&request, public) };
     let mut response = match refused {
         Some(problem) => problem.into_response(),
-        None => match page.as_ref().and_then(|_| embed::preflight(&request)) {
+        None => match page.as_ref().and_then(|_| chat_pages::preflight(&request)) {
             Some(answer) => answer,
             None => next.run(request).await,
         },
     };
     if let Some(origin) = page {
-        embed::admit(&mut response, &origin);
+        chat_pages::admit(&mut response, &origin);
     }
     let headers = response.headers_mut();
     for (name, value) in HEADERS {

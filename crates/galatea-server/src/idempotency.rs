@@ -12,7 +12,7 @@ use galatea_core::{Timestamp, store::SecretDigest};
 use galatea_host::ops::{Operator, digest};
 use std::sync::Arc;
 
-use crate::{app::App, error::Problem};
+use crate::{app::App, body_limit::UPLOAD, error::Problem};
 
 /// Header with the key of a request.
 const KEY: &str = "idempotency-key";
@@ -54,7 +54,7 @@ async fn carry_out(
 ) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
     // Each route has its own, shorter limit.
-    let body = to_bytes(body, crate::routes::LONGEST)
+    let body = to_bytes(body, UPLOAD)
         .await
         .map_err(|_| Problem::input(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long"))?;
     let whose = operator.user.map(|user| user.to_string()).unwrap_or_default();

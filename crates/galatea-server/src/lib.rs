@@ -6,6 +6,8 @@ mod app;
 mod attachment;
 mod attempts;
 mod auth;
+mod body_limit;
+mod chat_pages;
 #[cfg(test)]
 mod docs;
 mod eliza;
@@ -17,6 +19,7 @@ mod idempotency;
 mod jwt;
 mod metrics;
 mod oidc;
+mod person;
 mod routes;
 mod session_cookie;
 mod socket;

@@ -174,7 +174,7 @@ impl Ops {
         if !self.store.take_link(&link, now).await? {
             return Err(refused());
         }
-        self.begin_session(&user, browser, origin).await
+        self.begin_browser_session(&user, browser, origin).await
     }
 
     /// Whoever has this secret, of one of these kinds; none for an unknown, ended or foreign one.

@@ -125,7 +125,7 @@ impl Ops {
         origin: &str,
     ) -> Result<(NewSecret, Operator)> {
         let user = self.by_password(name, password).await?;
-        self.begin_session(&user, browser, origin).await
+        self.begin_browser_session(&user, browser, origin).await
     }
 
     /// Begins a session of a user whom an OpenID Connect provider has signed in: one who was invited
@@ -146,10 +146,10 @@ impl Ops {
                 .with_code("GAL-AUTH-UNKNOWN")
                 .with_fix("an owner invites a user whose name is the e-mail address")
         })?;
-        self.begin_session(&user, browser, origin).await
+        self.begin_browser_session(&user, browser, origin).await
     }
 
-    pub(super) async fn begin_session(
+    pub(super) async fn begin_browser_session(
         &self,
         user: &User,
         browser: &str,

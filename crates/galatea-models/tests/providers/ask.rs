@@ -118,6 +118,7 @@ pub(crate) fn request(stream: bool) -> TextRequest {
         cache_instructions: CacheFor::Nothing,
         opening: 0,
         stable: 0,
+        drafts: galatea_core::model::Drafts::default(),
         bill: Bill::default(),
     }
 }

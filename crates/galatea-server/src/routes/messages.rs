@@ -26,14 +26,14 @@ use crate::{
     app::App,
     attachment::{Upload, media},
     auth::{Presented, Reader, Worker},
+    body_limit::UPLOAD,
     error::Problem,
     extract::{Json, Path, Query, limit},
+    person::person_of,
     sse::{self, Events},
     view::{Accepted, AnswerPart, Answered, ChatRoom, ChatRoomList, OutcomeView},
 };
 
-/// Longest body in bytes: files of 4 MiB in base64, and the text.
-pub(crate) const BODY: usize = 7 << 20;
 /// Longest wait for an answer, in seconds. The listener allows 150 s for an answer without a stream.
 const LONGEST: u64 = 140;
 /// The usual one.
@@ -43,7 +43,7 @@ const STREAM: Duration = Duration::from_secs(600);
 
 pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
-        .routes(routes!(send_message).layer(DefaultBodyLimit::max(BODY)))
+        .routes(routes!(send_message).layer(DefaultBodyLimit::max(UPLOAD)))
         .routes(routes!(get_message))
         .routes(routes!(list_chats))
 }
@@ -232,15 +232,6 @@ fn unknown() -> Problem {
 fn wants_stream(headers: &HeaderMap) -> bool {
     let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
     accept.is_some_and(|accept| accept.to_ascii_lowercase().contains("text/event-stream"))
-}
-
-/// Id of the user, or of the token of no user, as a person of the web.
-pub(crate) fn person_of(by: &Operator) -> String {
-    match (by.user, by.credential) {
-        (Some(user), _) => format!("user:{user}"),
-        (None, Some(credential)) => format!("token:{credential}"),
-        (None, None) => "machine".to_owned(),
-    }
 }
 
 /// Channels of the user alone begin with it, so that no other person's name can be one of them.

@@ -52,12 +52,8 @@ use crate::{
     socket, v1,
 };
 
-pub(crate) use messages::person_of;
-
 /// Longest body in bytes. Uploads have routes of their own.
 const BODY: usize = 1 << 20;
-/// Longest body of any route.
-pub(crate) const LONGEST: usize = messages::BODY;
 
 #[derive(OpenApi)]
 #[openapi(

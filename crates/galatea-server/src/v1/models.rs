@@ -11,18 +11,14 @@ use galatea_core::{AgentId, Error};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-use super::{agent_of, anthropic, openai};
+use super::{
+    anthropic, openai,
+    persona::{agent_of, personas},
+};
 use crate::{app::App, auth::Caller};
 
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new().route("/v1/models", get(list)).route("/v1/models/{id}", get(one))
-}
-
-/// Agents of this process, by name.
-pub(super) fn personas(app: &App) -> Vec<(AgentId, String)> {
-    let mut all = app.chat.personas();
-    all.sort_by(|left, right| left.1.cmp(&right.1));
-    all
 }
 
 fn model(id: AgentId, name: &str) -> Value {

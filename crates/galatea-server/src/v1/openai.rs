@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 use super::{
-    agent_of,
     conversation::{Conversation, Line, Who},
+    persona::agent_of,
     talk::{Asked, Finished, Talk},
 };
 use crate::{

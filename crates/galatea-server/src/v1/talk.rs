@@ -10,7 +10,7 @@ use galatea_host::ops::{
 use std::{sync::Arc, time::Duration};
 
 use super::conversation::{self, Conversation};
-use crate::{app::App, routes::person_of};
+use crate::{app::App, person::person_of};
 
 /// How long an answer may take. The listener allows 150 s for an answer without a stream.
 const PATIENCE: Duration = Duration::from_secs(140);

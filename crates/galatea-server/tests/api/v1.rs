@@ -172,8 +172,44 @@ for model, key, error in [
 print("all is well")
 "#;
 
-/// Installs the clients into a folder; none where that cannot be done.
-fn python(folder: &Path) -> Option<std::path::PathBuf> {
+/// The same for Node.
+const PACKAGES: [&str; 2] = ["openai@5.12.2", "@anthropic-ai/sdk@0.59.0"];
+
+const MODULE: &str = r#"
+import OpenAI, { NotFoundError, AuthenticationError, BadRequestError } from 'openai';
+import Anthropic from '@anthropic-ai/sdk';
+const [address, token] = process.argv.slice(2);
+const said = 'You said hello. That is all.';
+const messages = [{ role: 'user', content: 'hello' }];
+const same = (left, right) => {
+  if (left !== right) throw new Error(`${JSON.stringify(left)} is not ${JSON.stringify(right)}`);
+};
+const fails = async (kind, work) => {
+  const error = await work().then(() => null, (error) => error);
+  if (!(error instanceof kind)) throw new Error(`${error} is no ${kind.name}`);
+};
+const openai = (apiKey) => new OpenAI({ baseURL: `${address}/v1`, apiKey, maxRetries: 0 });
+const complete = (client, model, more = {}) => client.chat.completions.create({ model, messages, ...more });
+same((await openai(token).models.list()).data.some((model) => model.id === 'Ada'), true);
+same((await complete(openai(token), 'Ada')).choices[0].message.content, said);
+let text = '';
+for await (const chunk of await complete(openai(token), 'Ada', { stream: true })) text += chunk.choices[0]?.delta.content ?? '';
+same(text, said);
+await fails(NotFoundError, () => complete(openai(token), 'Nobody'));
+await fails(AuthenticationError, () => complete(openai('wrong'), 'Ada'));
+await fails(BadRequestError, () => complete(openai(token), 'Ada', { messages: [] }));
+const anthropic = (apiKey) => new Anthropic({ baseURL: address, apiKey, maxRetries: 0 });
+const create = (client, model) => client.messages.create({ model, max_tokens: 100, messages });
+const answer = await create(anthropic(token), 'Ada');
+same(answer.content[0].text, said);
+same(await anthropic(token).messages.stream({ model: 'Ada', max_tokens: 100, messages }).finalText(), said);
+await fails(Anthropic.NotFoundError, () => create(anthropic(token), 'Nobody'));
+await fails(Anthropic.AuthenticationError, () => create(anthropic('wrong'), 'Ada'));
+console.log('all is well');
+"#;
+
+/// Installs the Python clients into a folder, and writes the script; none where that cannot be done.
+fn python(folder: &Path) -> Option<Command> {
     let made = Command::new("python3").args(["-m", "venv"]).arg(folder).output();
     if !made.is_ok_and(|made| made.status.success()) {
         return None;
@@ -183,30 +219,58 @@ fn python(folder: &Path) -> Option<std::path::PathBuf> {
         .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
         .args(CLIENTS)
         .output();
-    installed.is_ok_and(|installed| installed.status.success()).then_some(python)
+    let mut run = Command::new(python);
+    run.args(["-c", SCRIPT]);
+    installed.is_ok_and(|installed| installed.status.success()).then_some(run)
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "installs the official Python clients of both interfaces"]
-async fn the_official_clients_chat_stream_and_meet_errors_of_their_own() {
-    let folder = tempfile::tempdir().unwrap();
-    let Some(python) = python(folder.path()) else {
-        eprintln!(
-            "skipped: python3 with venv and a package index is needed to install {CLIENTS:?}"
-        );
-        return;
-    };
+/// The same for Node.
+fn node(folder: &Path) -> Option<Command> {
+    let script = folder.join("clients.mjs");
+    std::fs::write(&script, MODULE).ok()?;
+    let installed = Command::new("npm")
+        .args(["install", "--silent", "--no-audit", "--no-fund"])
+        .args(PACKAGES)
+        .current_dir(folder)
+        .output();
+    let mut run = Command::new("node");
+    run.arg(script);
+    installed.is_ok_and(|installed| installed.status.success()).then_some(run)
+}
+
+/// Runs a script of clients against a server.
+async fn ran(mut script: Command) {
     let house = House::of(&["Ada"]).await;
     let token = house.server.token(OperatorRole::Operator).await;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     let router = house.server.router.clone();
     let serving = tokio::spawn(serve(listener, router, Limits::SERVER, std::future::pending()));
-    let ran = tokio::task::spawn_blocking(move || {
-        Command::new(python).args(["-c", SCRIPT, &address, &token]).output().unwrap()
-    });
-    let ran = ran.await.unwrap();
+    script.args([&address, &token]);
+    let ran = tokio::task::spawn_blocking(move || script.output().unwrap()).await.unwrap();
     serving.abort();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     house.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "installs the official Python clients of both interfaces"]
+async fn the_official_python_clients_chat_stream_and_meet_errors_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    match python(folder.path()) {
+        Some(script) => ran(script).await,
+        None => {
+            eprintln!("skipped: python3 with venv and a package index is needed for {CLIENTS:?}")
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "installs the official Node clients of both interfaces"]
+async fn the_official_node_clients_chat_stream_and_meet_errors_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    match node(folder.path()) {
+        Some(script) => ran(script).await,
+        None => eprintln!("skipped: node with npm and a package index is needed for {PACKAGES:?}"),
+    }
 }

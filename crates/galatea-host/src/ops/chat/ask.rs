@@ -7,7 +7,12 @@ use galatea_core::{
 use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, timeout_at};
 
-use super::{Chat, ChatEvent, ChatFollower, ChatMessage, Heard, reason};
+use super::{
+    follow::{ChatEvent, ChatFollower},
+    message::{ChatMessage, reason},
+    say::Heard,
+    state::Chat,
+};
 
 /// Between two looks at a message of which no event came.
 const LOOK: Duration = Duration::from_secs(1);
@@ -54,7 +59,7 @@ impl Chat {
     pub async fn heard(&self, memory: MemoryId) -> Result<Option<Heard>> {
         let item = self.store.inbox_item(memory).await?;
         let item = item.filter(|item| {
-            item.entry.source == super::SOURCE || item.entry.source == super::VISITORS
+            item.entry.source == galatea_web::SOURCE || item.entry.source == galatea_web::VISITORS
         });
         Ok(item.map(|item| {
             let of = &item.entry.memory;

@@ -14,7 +14,8 @@ use super::{
         Operator,
         live::{Followed, Follower},
     },
-    Chat, ChatMessage, id, reason,
+    message::{ChatMessage, id, reason},
+    state::Chat,
 };
 
 /// What happens in a conversation.

@@ -19,7 +19,7 @@ use super::{
         Operator,
         live::{Followed, Live},
     },
-    ChatMessage, id,
+    message::{ChatMessage, id},
 };
 
 /// Events before its start that are looked at again: a process that was killed may have passed on less than

@@ -8,7 +8,7 @@ use serde_json::json;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-use super::Chat;
+use super::state::Chat;
 
 /// Most agents of one channel.
 const MOST: usize = 16;
