@@ -7,6 +7,7 @@ mod approvals;
 mod characters;
 mod cluster;
 mod connectors;
+mod created;
 mod grants;
 mod house;
 mod installation;
@@ -20,6 +21,7 @@ mod settings;
 mod sign_in;
 mod system;
 mod tasks;
+mod uploads;
 mod webhooks;
 
 use galatea_core::{
@@ -48,11 +50,12 @@ pub use galatea_runtime::{
 pub use grants::{NewGrant, grant_id};
 pub use house::{NewSecret, digest};
 pub use installation::Installation;
-pub use knowledge::{DocumentState, FoundPiece, ListedDocument, Upload};
+pub use knowledge::{DocumentState, FoundPiece, ListedDocument};
 pub use mcp::{ListedServer, ListedServerTool, NewServer};
 pub use plugins::{ListedPlugin, ListedService, ListedTool};
 pub use settings::{ChangedSetting, ListedSetting};
 pub use tasks::ListedTask;
+pub use uploads::Upload;
 pub use webhooks::NewWebhook;
 
 /// Who asks for an operation.
