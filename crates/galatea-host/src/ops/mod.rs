@@ -11,6 +11,7 @@ pub mod chat;
 pub mod chat_sessions;
 mod cluster;
 mod connectors;
+mod created;
 mod grants;
 pub mod hearing;
 mod house;
@@ -30,6 +31,7 @@ mod sign_in;
 mod system;
 mod tasks;
 pub mod traces;
+mod uploads;
 mod webhooks;
 
 use galatea_core::{
@@ -58,12 +60,13 @@ pub use galatea_runtime::{
 pub use grants::{NewGrant, grant_id};
 pub use house::{NewSecret, digest};
 pub use installation::Installation;
-pub use knowledge::{DocumentState, FoundPiece, ListedDocument, Upload};
+pub use knowledge::{DocumentState, FoundPiece, ListedDocument};
 use logs::LogRing;
 pub use mcp::{ListedServer, ListedServerTool, NewServer};
 pub use plugins::{ListedPlugin, ListedService, ListedTool};
 pub use settings::{ChangedSetting, ListedSetting};
 pub use tasks::ListedTask;
+pub use uploads::Upload;
 pub use webhooks::NewWebhook;
 
 /// Who asks for an operation.

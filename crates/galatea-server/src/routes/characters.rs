@@ -40,7 +40,7 @@ pub(super) fn routes() -> OpenApiRouter<Arc<App>> {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(transparent)]
 #[schema(value_type = Object)]
-struct Body(Map<String, Value>);
+struct CharacterBody(Map<String, Value>);
 
 /// A character that is tried.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -123,7 +123,7 @@ fn seen(headers: &HeaderMap) -> Result<Option<i64>, Problem> {
     operation_id = "saveCharacter",
     tag = "characters",
     params(("id" = Uuid, Path)),
-    request_body = Body,
+    request_body = CharacterBody,
     responses((status = 200, description = "Done", body = CharacterView), Problem)
 )]
 async fn save_character(
@@ -131,7 +131,7 @@ async fn save_character(
     Worker(by): Worker,
     Path(id): Path<Uuid>,
     headers: HeaderMap,
-    Json(body): Json<Body>,
+    Json(body): Json<CharacterBody>,
 ) -> Result<axum::Json<CharacterView>, Problem> {
     let body = Value::Object(body.0);
     let saved = app.ops.save_character(&by, AgentId(id), seen(&headers)?, &body).await?;
@@ -207,13 +207,13 @@ async fn revert_character(
     path = "/api/v1/characters/validate",
     operation_id = "validateCharacter",
     tag = "characters",
-    request_body = Body,
+    request_body = CharacterBody,
     responses((status = 200, description = "Done", body = RemarkList), Problem)
 )]
 async fn validate_character(
     State(app): State<Arc<App>>,
     Reader(by): Reader,
-    Json(body): Json<Body>,
+    Json(body): Json<CharacterBody>,
 ) -> Result<axum::Json<RemarkList>, Problem> {
     let text = serde_json::to_string_pretty(&body.0).unwrap_or_default();
     let remarks = app.ops.validate_character(&by, &text)?;
@@ -247,13 +247,13 @@ async fn preview_character(
     path = "/api/v1/agents",
     operation_id = "createAgent",
     tag = "agents",
-    request_body = Body,
+    request_body = CharacterBody,
     responses((status = 201, description = "Done", body = AgentDetail), Problem)
 )]
 async fn create_agent(
     State(app): State<Arc<App>>,
     Owner(by): Owner,
-    Json(body): Json<Body>,
+    Json(body): Json<CharacterBody>,
 ) -> Result<Response, Problem> {
     let id = app.ops.create_agent(&by, &Value::Object(body.0)).await?;
     let agent = app.ops.agent(&by, id).await?;

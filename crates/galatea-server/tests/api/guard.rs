@@ -145,8 +145,9 @@ fn operations() -> Vec<(String, String, String)> {
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
             let id = operation["operationId"].as_str().unwrap().to_owned();
-            let id = "018f5f3a-0000-7000-8000-000000000000";
-            let path = path.replace("{id}", id).replace("{grant}", id).replace("{name}", "nobody");
+            let named = "018f5f3a-0000-7000-8000-000000000000";
+            let path =
+                path.replace("{id}", named).replace("{grant}", named).replace("{name}", "nobody");
             let path = path.replace("{n}", "0");
             all.push((id, method.to_uppercase(), path));
         }
