@@ -32,7 +32,7 @@ macro_rules! add {
             "INSERT INTO traces (turn_id, agent_id, room_id, entity_id, at, since, late, bytes, steps, texts) \
              SELECT t.turn, t.agent, t.room, t.person, t.at, t.since, t.late, CASE WHEN t.gone THEN 0 ELSE t.bytes END, t.steps, \
              CASE WHEN t.gone THEN NULL ELSE t.texts END FROM (SELECT l.*, EXISTS (SELECT 1 FROM trace_bounds b WHERE b.agent_id = l.agent \
-             AND (b.room_id = l.room OR b.room_id = ", $nil, ") AND b.at >= l.at) AS gone FROM (", $list, ") l) t ORDER BY t.n"
+             AND b.room_id IN (l.room, ", $nil, ") AND b.at >= l.at) AS gone FROM (", $list, ") l) t ORDER BY t.n"
         )
     };
 }
@@ -70,10 +70,8 @@ pub(crate) const OF_TURNS: Dialects = Dialects {
     ),
     postgres: trace!("CAST(NULL AS text)", "turn_id = ANY ($1) ORDER BY seq LIMIT +$2"),
 };
-pub(crate) const OF_PERSON: Dialects = Dialects::same(trace!(
-    "CAST(NULL AS text)",
-    "entity_id = $1 AND agent_id = $2 ORDER BY at DESC LIMIT +$3"
-));
+pub(crate) const OF_PERSON: Dialects =
+    Dialects::same(trace!("CAST(NULL AS text)", "entity_id = $1 ORDER BY at DESC LIMIT +$2"));
 
 /// The texts of all traces of an agent: its prompts show what it knows of a person, whoever asks.
 pub(crate) const BLANK_AGENT: Dialects = Dialects::same(
@@ -89,7 +87,7 @@ pub(crate) const BOUND_AGENT: Dialects = Dialects {
 macro_rules! blank_room {
     ($which:literal) => {
         Dialects::same(concat!(
-            "UPDATE traces SET texts = NULL, bytes = 0 WHERE room_id = (SELECT m.room_id FROM memories m WHERE m.id = $1) AND agent_id = $2 \
+            "UPDATE traces SET texts = NULL, bytes = 0 WHERE room_id = (SELECT m.room_id FROM memories m WHERE m.id = $1 AND m.agent_id = $2) \
              AND texts IS NOT NULL AND ",
             $which
         ))
@@ -245,8 +243,10 @@ impl TraceStore for Database {
         person: EntityId,
         limit: u32,
     ) -> Result<Vec<Trace>> {
-        let rows = self.all::<Stored>(OF_PERSON.with(values![person.0, agent.0, limit])).await?;
-        rows.into_iter().map(Stored::decode).collect()
+        // Ids of people are made for one agent, so no rows of others are read.
+        let rows = self.all::<Stored>(OF_PERSON.with(values![person.0, limit])).await?;
+        let own = rows.into_iter().filter(|row| row.agent_id == agent.0);
+        own.map(Stored::decode).collect()
     }
 
     async fn prune_traces(&self, agent: AgentId, bounds: &TraceBounds) -> Result<u64> {

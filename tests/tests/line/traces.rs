@@ -310,7 +310,7 @@ async fn every_attempt_to_send_is_a_step() {
         trace.steps.iter().filter(|shown| shown.step.kind == StepKind::Send).collect();
     assert_eq!(sends.len(), 2, "{sends:?}");
     assert!(sends[0].step.failed && !sends[1].step.failed, "{sends:?}");
-    assert!(sends[0].step.note.as_deref().unwrap().starts_with("attempt 1 failed"), "{sends:?}");
+    assert!(sends[0].step.note.as_deref().unwrap().contains("failed"), "{sends:?}");
     assert!(sends[1].step.note.as_deref().unwrap().starts_with("sent"), "{sends:?}");
     let verdict = trace.turn.item.verdict.as_ref().unwrap();
     assert!(verdict.steps.iter().any(|step| step.outcome == StepOutcome::Answer));

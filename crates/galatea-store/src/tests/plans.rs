@@ -38,7 +38,6 @@ const WHOLE: &[(&str, &[&str])] = &[
     ("agent::LINKS", &["identity_links"]),
     ("agent::TASKS", &["tasks"]),
     ("agent::CACHE", &["cache"]),
-    ("agent::TRACE_BOUNDS", &["trace_bounds"]),
     ("agent::BLOCKS", &["blocks"]),
     ("agent::CONNECTOR_STATE", &["connector_state"]),
     ("agent::CURSORS", &["cursors"]),

@@ -140,10 +140,10 @@ fn lines(path: &Path) -> Result<impl Iterator<Item = Result<Line>>> {
             .with("cause", cause)
     })?;
     let place = path.display().to_string();
-    Ok(BufReader::new(file).lines().enumerate().map(move |(n, line)| {
+    Ok(BufReader::new(file).lines().enumerate().map(move |(n, line)| -> Result<Line> {
         let parsed = line
             .map_err(|e| e.to_string())
-            .and_then(|line| serde_json::from_str(&line).map_err(|e| e.to_string()));
+            .and_then(|line| serde_json::from_str::<Line>(&line).map_err(|e| e.to_string()));
         Ok(parsed.map_err(|fault| {
             Error::invalid(format!("this is no export of an agent: {fault}"))
                 .with_code("GAL-EXPORT-FILE")

@@ -62,6 +62,7 @@ fn cause(code: &str) -> Option<Cause> {
         | "GAL-BIND" | "GAL-TERM-LISTEN" | "GAL-LOCAL-LIMIT" => Cause::Machine,
         "GAL-MEMORY-DAY" | "GAL-USAGE-SINCE" | "GAL-CLI-USAGE" => Cause::Arguments,
         "GAL-DATA-NONE"
+        | "GAL-DB-BACKUP"
         | "GAL-DB-OK"
         | "GAL-DB-URL"
         | "GAL-DB-HOST"
