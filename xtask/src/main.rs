@@ -8,6 +8,7 @@ mod benched;
 mod binaries;
 mod chaos;
 mod ci;
+mod clients;
 mod cluster;
 mod dist;
 mod fuzz;
@@ -83,6 +84,10 @@ enum Chore {
     /// Kills, pauses, adds and replaces processes that share a database, and measures how long
     /// rooms stay silent.
     Cluster(cluster::Cluster),
+    /// Checks the clients: typed client, console, walks in a browser where one is found.
+    Clients,
+    /// Starts a Galatea with demo data to look around in.
+    Demo(clients::Demo),
     /// Packs a release: the program, its documents and all licences, with a checksum beside it.
     Dist(dist::Dist),
     /// Answers at an even pace for an hour, and looks whether memory grows.
@@ -122,6 +127,8 @@ fn run(chore: &Chore) -> Result<()> {
         Chore::Bench(arguments) => benched::run(&root, "bench", arguments),
         Chore::Chaos(chaos) => chaos::run(&root, chaos),
         Chore::Cluster(cluster) => cluster::run(&root, cluster),
+        Chore::Clients => clients::check(&root),
+        Chore::Demo(demo) => clients::demo(&root, demo),
         Chore::Dist(dist) => dist::run(&root, dist),
         Chore::Soak(arguments) => benched::run(&root, "soak", arguments),
         Chore::Persona(arguments) => benched::run(&root, "persona", arguments),
