@@ -117,8 +117,8 @@ impl House {
         let ops = Ops::new(Arc::clone(&store), Arc::clone(&clock), Some(orchestrator));
         let live = Live::start(&store, &clock, &events, true);
         let version = Version { version: "0.1.0", commit: None };
-        let app = App::new(ops.clone(), live, probe(), Redactor::default(), version);
-        let server = Server { router: router(Arc::clone(&app)), ops, store, events };
+        let app = App::new(ops.clone(), Arc::clone(&live), probe(), Redactor::default(), version);
+        let server = Server { router: router(Arc::clone(&app)), ops, store, events, live };
         Self { server, galatea, agents, model, app, folder }
     }
 

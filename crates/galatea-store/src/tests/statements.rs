@@ -15,7 +15,7 @@ use crate::{
     dialect::{Dialects, Listed},
     doomed, effect, embedding, entity, forget, forgotten, grant, house, inbox, index, link, live,
     memory, neighbour, outbox, postgres, record, relationship, room, rows, search, sqlite, step,
-    stored_setting, task, usage, webhook, world,
+    stored_setting, task, trace, usage, webhook, world,
 };
 
 /// Constants of other modules as [`Listed`].

@@ -146,7 +146,7 @@ impl UserCommand {
             }
             UserVerb::Role { user, role } => {
                 let id = find(ops, &by, user).await?;
-                let user = ops.change_user(&by, id, Some(role.parse()?), None).await?;
+                let user = ops.change_user(&by, id, Some(role.parse()?), None, None).await?;
                 context.output.say(format_args!("{} is {} now.", user.name, user.role));
             }
             UserVerb::Reset { user } => {

@@ -65,10 +65,11 @@ impl Diff {
         context: &Context,
     ) -> Result<ExitCode> {
         let ops = Ops::new(store, Arc::new(galatea_core::SystemClock), None);
+        let by_command = Operator::command_line();
         let mut shown = Vec::new();
         for persona in all {
             let id = persona.character.identity().id();
-            let found = ops.file_difference(&Operator::command_line(), id, &persona.character);
+            let found = ops.file_difference(&by_command, id, &persona.character);
             let (version, by, differences) = match found.await {
                 Ok(Some(found)) => found,
                 Ok(None) => continue,
