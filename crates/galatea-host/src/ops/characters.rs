@@ -278,8 +278,21 @@ impl Ops {
             file: newest.file.clone(),
             body,
         };
-        if !self.store.add_character_version(&version).await? {
-            return Err(changed(newest));
+        let factory = installation.factories.read().get(&id).cloned();
+        let changes = vec![(factory.ok_or_else(|| no_agent(id))?, after)];
+        let former = settings::former(&changes);
+        // The agent becomes it first: a character that it cannot become is not stored.
+        self.apply_or_undo(changes).await?;
+        match self.store.add_character_version(&version).await {
+            Ok(true) => {}
+            Ok(false) => {
+                self.undo(former).await;
+                return Err(changed(newest));
+            }
+            Err(error) => {
+                self.undo(former).await;
+                return Err(error);
+            }
         }
         let differences =
             character::diff(&character_of(newest, None)?, &character_of(&version, None)?);
@@ -292,9 +305,6 @@ impl Ops {
         for (name, value) in secrets {
             self.set_setting(&owner(by), Some(id), &name, Some(&value)).await?;
         }
-        let factory = installation.factories.read().get(&id).cloned();
-        let factory = factory.ok_or_else(|| no_agent(id))?;
-        self.apply(vec![(factory, after)]).await?;
         self.character(by, id).await
     }
 }

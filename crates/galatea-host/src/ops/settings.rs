@@ -7,7 +7,7 @@ use galatea_core::{
     store::{OperatorRole, StoredSetting},
 };
 use serde_json::json;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use tokio::time::timeout;
 
 use super::{Installation, Operator, Ops};
@@ -146,29 +146,12 @@ impl Ops {
         for (_, after) in &changes {
             check(installation, after)?;
         }
-        match value {
-            Some(value) => {
-                let sealed = variable.secret;
-                let value = match sealed {
-                    true => {
-                        installation.configuration.redactor().learn(value);
-                        self.seal(installation)?.seal(&row(agent, name), value)?
-                    }
-                    false => value.to_owned(),
-                };
-                let setting = StoredSetting {
-                    agent,
-                    name: name.to_owned(),
-                    value,
-                    sealed,
-                    at: self.clock.now(),
-                    by: by.name.clone(),
-                };
-                self.store.save_setting(&setting).await?;
-            }
-            None => {
-                self.store.remove_setting(agent, name).await?;
-            }
+        // The agents' own readers of settings are asked first: a value that one refuses is not stored.
+        let former = former(&changes);
+        let restarted = self.apply_or_undo(changes).await?;
+        if let Err(error) = self.store_setting(by, agent, name, value, variable.secret).await {
+            self.undo(former).await;
+            return Err(error);
         }
         let of = |value: Option<&str>, set: bool| match (variable.secret, value) {
             (true, _) => Some(json!({ "set": set })),
@@ -178,7 +161,6 @@ impl Ops {
         let target = agent.map_or_else(|| name.to_owned(), |agent| format!("{name} of {agent}"));
         let (was, is) = (of(was, before.is_some()), of(value, value.is_some()));
         self.record(by, "setting.change", target, was, is).await?;
-        let restarted = self.apply(changes).await?;
         let all = self.settings(by, agent).await?;
         let setting = all.into_iter().find(|one| one.name == name);
         let setting = match setting {
@@ -189,6 +171,60 @@ impl Ops {
             }
         };
         Ok(ChangedSetting { setting, restarted })
+    }
+
+    async fn store_setting(
+        &self,
+        by: &Operator,
+        agent: Option<AgentId>,
+        name: &str,
+        value: Option<&str>,
+        sealed: bool,
+    ) -> Result<()> {
+        let Some(value) = value else {
+            return self.store.remove_setting(agent, name).await.map(drop);
+        };
+        let value = if sealed {
+            let installation = self.installation()?;
+            installation.configuration.redactor().learn(value);
+            self.seal(installation)?.seal(&row(agent, name), value)?
+        } else {
+            value.to_owned()
+        };
+        let setting = StoredSetting {
+            agent,
+            name: name.to_owned(),
+            value,
+            sealed,
+            at: self.clock.now(),
+            by: by.name.clone(),
+        };
+        self.store.save_setting(&setting).await
+    }
+
+    /// Hands changed personas to their agents, or the former ones if one of them cannot become it.
+    ///
+    /// # Errors
+    /// Why one cannot.
+    pub(super) async fn apply_or_undo(
+        &self,
+        changes: Vec<(Arc<PersonaFactory>, Persona)>,
+    ) -> Result<bool> {
+        let former = former(&changes);
+        match self.apply(changes).await {
+            Ok(restarted) => Ok(restarted),
+            Err(error) => {
+                self.undo(former).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Brings former personas back.
+    pub(super) async fn undo(&self, former: Vec<(Arc<PersonaFactory>, Persona)>) {
+        if let Err(error) = self.apply(former).await {
+            tracing::warn!(error = %error.report(), "an agent could not be brought back to what it was; restart it");
+        }
     }
 
     pub(super) fn seal(&self, installation: &Installation) -> Result<Seal> {
@@ -204,17 +240,14 @@ impl Ops {
     }
 
     /// Hands changed personas to their agents. True if one is made anew for it.
-    pub(super) async fn apply(
-        &self,
-        changes: Vec<(std::sync::Arc<PersonaFactory>, Persona)>,
-    ) -> Result<bool> {
+    async fn apply(&self, changes: Vec<(Arc<PersonaFactory>, Persona)>) -> Result<bool> {
         let mut restarts = Vec::new();
         for (factory, after) in changes {
             let before = factory.persona();
             let id = after.character.identity().id();
             let (restart, change) = (needs_restart(&before, &after), change_to(&after)?);
             factory.set(after);
-            let orchestrator = std::sync::Arc::clone(self.running()?);
+            let orchestrator = Arc::clone(self.running()?);
             if restart {
                 restarts
                     .push(tokio::spawn(async move { orchestrator.restart_agent(id, DRAIN).await }));
@@ -234,18 +267,25 @@ impl Ops {
     }
 }
 
+/// The personas before changes.
+pub(super) fn former(
+    changes: &[(Arc<PersonaFactory>, Persona)],
+) -> Vec<(Arc<PersonaFactory>, Persona)> {
+    changes.iter().map(|(factory, _)| (Arc::clone(factory), factory.persona())).collect()
+}
+
 /// The personas of all agents that settings change.
 fn changes(
     installation: &Installation,
     layers: &StoredLayers,
-) -> Vec<(std::sync::Arc<PersonaFactory>, Persona)> {
+) -> Vec<(Arc<PersonaFactory>, Persona)> {
     let shared = installation.configuration.settings.layers().len();
     let factories = installation.factories.read();
     let changed = factories.iter().filter_map(|(id, factory)| {
         let before = factory.persona();
         let settings = layers.put_into(&before.settings, *id, shared);
         let same = settings.layers() == before.settings.layers();
-        (!same).then(|| (std::sync::Arc::clone(factory), Persona { settings, ..before }))
+        (!same).then(|| (Arc::clone(factory), Persona { settings, ..before }))
     });
     changed.collect()
 }
@@ -280,7 +320,7 @@ pub(super) fn check(installation: &Installation, persona: &Persona) -> Result<()
         agent: persona.character.identity(),
         agent_name: persona.character.name.clone(),
         data_dir: installation.surroundings.data_dir.clone(),
-        clock: std::sync::Arc::clone(&installation.surroundings.clock),
+        clock: Arc::clone(&installation.surroundings.clock),
     };
     let mut taken = Taken::default();
     for platform in PLATFORMS {
