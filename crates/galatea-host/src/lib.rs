@@ -10,6 +10,7 @@ pub mod catalogue;
 pub mod characters;
 pub mod config;
 mod galatea;
+mod log_ring;
 pub mod look;
 pub mod models;
 pub mod ops;

@@ -8,7 +8,7 @@ use galatea_host::{
 use std::{sync::Arc, time::Instant};
 
 use crate::{
-    attempts::Attempts, chat_pages::Embed, jwt::Jwt, metrics::Metrics, oidc::Oidc, socket::Told,
+    attempts::Attempts, chat_pages::Embed, jwt::Jwt, metrics::Metrics, oidc::Oidc, told::Told,
 };
 
 /// The state of the server.

@@ -7,20 +7,13 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use galatea_core::{
-    Error, ErrorKind, ExposeSecret as _, SecretString,
+    Error, ErrorKind, ExposeSecret as _,
     store::{CredentialKind, OperatorRole},
 };
 use galatea_host::ops::{Operator, digest};
 use std::{convert::Infallible, sync::Arc};
 
-use crate::{app::App, error::Problem, jwt::Jwt, session_cookie};
-
-/// What a request signs in with.
-#[derive(Clone)]
-pub(crate) struct Presented {
-    kind: CredentialKind,
-    secret: SecretString,
-}
+use crate::{app::App, error::Problem, jwt::Jwt, presented::Presented, session_cookie};
 
 /// Whether a token is the one of elizaOS's setting. The digests are compared, whose difference tells
 /// nothing about the token.
@@ -30,21 +23,6 @@ fn is_static(app: &App, token: &str) -> bool {
 }
 
 impl Presented {
-    /// Sort of the credential.
-    pub(crate) fn kind(&self) -> CredentialKind {
-        self.kind
-    }
-
-    /// A credential that did not come in a header.
-    pub(crate) fn new(kind: CredentialKind, secret: &str) -> Self {
-        Self { kind, secret: secret.into() }
-    }
-
-    /// A program's token, not the session of a browser.
-    pub(crate) fn is_token(&self) -> bool {
-        self.kind == CredentialKind::Token
-    }
-
     /// Whoever it signs in now. Streams ask again while they last.
     pub(crate) async fn identify(&self, app: &App) -> Result<Option<Operator>, Problem> {
         let secret = self.secret.expose_secret();

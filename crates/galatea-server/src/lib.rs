@@ -20,10 +20,12 @@ mod jwt;
 mod metrics;
 mod oidc;
 mod person;
+mod presented;
 mod routes;
 mod session_cookie;
 mod socket;
 mod sse;
+mod told;
 mod v1;
 mod view;
 

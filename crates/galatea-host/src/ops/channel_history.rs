@@ -2,8 +2,7 @@
 //! channel has one history, by whatever way its messages came.
 
 use galatea_core::{
-    AgentId, AgentIdentity, EntityId, Error, Memory, MemoryId, MemoryKind, Result, Room, RoomId,
-    Timestamp,
+    AgentId, EntityId, Error, Memory, MemoryId, MemoryKind, Result, Room, RoomId, Timestamp,
     store::{ChannelMessage, InboxItem, MemoriesOf, OperatorRole, Place},
 };
 use serde_json::{Value, json};
@@ -62,8 +61,8 @@ pub struct MessageUpdate {
 
 /// Ids that an agent has for a channel, and for what is said there.
 pub(crate) mod ids {
-    use super::{AgentId, AgentIdentity, MemoryId, RoomId, Uuid};
-    use galatea_core::RemoteId;
+    use galatea_core::{AgentId, MemoryId, RemoteId, RoomId, ids::AgentIdentity};
+    use uuid::Uuid;
 
     /// The channel, as the id of a Room of the platform `web`.
     pub(crate) fn room(channel: Uuid) -> RemoteId {

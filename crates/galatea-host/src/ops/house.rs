@@ -9,7 +9,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use std::{collections::BTreeMap, fmt::Write as _};
 
-use super::{Operator, Ops, sign_in::operator};
+use super::{Operator, Ops, operator};
 
 /// How long a login link may be used, in milliseconds: long enough to walk to another machine.
 const LINK: i64 = 15 * 60 * 1000;

@@ -36,13 +36,13 @@ mod webhooks;
 
 use galatea_core::{
     AgentId, Clock, CredentialId, Error, ErrorKind, EventBus, Result, Store, UserId,
-    store::{OperatorRole, RecordedChange},
+    store::{OperatorRole, RecordedChange, User},
 };
 use galatea_runtime::Orchestrator;
 use serde_json::Value;
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::config::SignInOptions;
+use crate::{config::SignInOptions, log_ring::LogRing};
 
 pub use access::{ListedPairing, NewBlock, block_id};
 pub use agents::AgentView;
@@ -61,7 +61,6 @@ pub use grants::{NewGrant, grant_id};
 pub use house::{NewSecret, digest};
 pub use installation::Installation;
 pub use knowledge::{DocumentState, FoundPiece, ListedDocument};
-use logs::LogRing;
 pub use mcp::{ListedServer, ListedServerTool, NewServer};
 pub use plugins::{ListedPlugin, ListedService, ListedTool};
 pub use settings::{ChangedSetting, ListedSetting};
@@ -144,6 +143,23 @@ impl Operator {
         )
         .with_code("GAL-AUTH-ROLE")
         .with_fix("ask an owner of this installation"))
+    }
+}
+
+/// The user with at most this role.
+fn operator(
+    user: &User,
+    credential: Option<CredentialId>,
+    most: OperatorRole,
+    origin: &str,
+) -> Operator {
+    Operator {
+        name: user.name.clone(),
+        user: Some(user.id),
+        credential,
+        role: user.role.min(most),
+        agents: user.agents.iter().map(|(agent, role)| (*agent, (*role).min(most))).collect(),
+        origin: origin.to_owned(),
     }
 }
 

@@ -16,6 +16,7 @@ use tokio::sync::Semaphore;
 use super::{
     NewSecret, Operator, Ops, digest,
     house::{SESSION, browser_name},
+    operator,
 };
 use crate::config::{GALATEA_SECRET_KEY, SignInOptions};
 
@@ -283,22 +284,5 @@ impl Ops {
             self.store.end_family(&credential.name).await?;
         }
         Ok(())
-    }
-}
-
-/// The user with at most this role.
-pub(super) fn operator(
-    user: &User,
-    credential: Option<CredentialId>,
-    most: OperatorRole,
-    origin: &str,
-) -> Operator {
-    Operator {
-        name: user.name.clone(),
-        user: Some(user.id),
-        credential,
-        role: user.role.min(most),
-        agents: user.agents.iter().map(|(agent, role)| (*agent, (*role).min(most))).collect(),
-        origin: origin.to_owned(),
     }
 }

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use std::{collections::HashMap, sync::Arc};
 use uuid::Uuid;
 
+use super::wire_message::agents_broadcast;
 use super::{
     channels::channel_id,
     envelope::{
@@ -25,7 +26,7 @@ use super::{
     say::make_missing,
     who::Who,
 };
-use crate::{app::App, socket::message::agents_broadcast};
+use crate::app::App;
 
 pub(super) fn routes() -> Router<Arc<App>> {
     let mut router = Router::new()

@@ -6,6 +6,7 @@ mod channels;
 mod envelope;
 mod jobs;
 mod kept;
+pub(crate) mod logs;
 mod memories;
 mod rooms;
 mod runs;
@@ -15,6 +16,7 @@ mod sessions;
 mod system;
 mod wait;
 pub(crate) mod who;
+pub(crate) mod wire_message;
 
 use axum::Router;
 use std::sync::Arc;
@@ -35,6 +37,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .merge(say::routes())
         .merge(sessions::routes())
         .merge(jobs::routes())
+        .merge(logs::routes())
         .merge(system::routes());
     // elizaOS has both twice.
     for base in ["/api/agents", "/api/memory"] {

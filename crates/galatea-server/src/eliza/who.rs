@@ -13,7 +13,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::envelope::{Refusal, coded};
-use crate::auth::Presented;
+use crate::presented::Presented;
 
 /// Somebody who is signed in.
 pub(super) struct Who {

@@ -20,12 +20,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::{router::OpenApiRouter, routes};
 use uuid::Uuid;
 
-use crate::{
-    app::App,
-    auth::{Presented, Reader},
-    error::Problem,
-    extract::Query,
-};
+use crate::{app::App, auth::Reader, error::Problem, extract::Query, presented::Presented};
 
 /// Between two comments of a quiet stream. Proxies close what is silent for half a minute or more.
 const COMMENT: Duration = Duration::from_secs(15);

@@ -21,9 +21,10 @@ use utoipa_axum::{router::OpenApiRouter, routes};
 
 use crate::{
     app::App,
-    auth::{Presented, Worker},
+    auth::Worker,
     error::Problem,
     extract::{Query, limit},
+    presented::Presented,
     view::{LogLineView, LogList},
 };
 

@@ -25,11 +25,12 @@ use uuid::Uuid;
 use crate::{
     app::App,
     attachment::{Upload, media},
-    auth::{Presented, Reader, Worker},
+    auth::{Reader, Worker},
     body_limit::UPLOAD,
     error::Problem,
     extract::{Json, Path, Query, limit},
     person::person_of,
+    presented::Presented,
     sse::{self, Events},
     view::{Accepted, AnswerPart, Answered, ChatRoom, ChatRoomList, OutcomeView},
 };

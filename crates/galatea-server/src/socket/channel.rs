@@ -9,9 +9,8 @@ use tokio::sync::mpsc;
 use uuid::Uuid;
 
 use super::{
-    Shown, handshake, logs,
-    message::{ack, users_broadcast},
-    told::Peer,
+    handshake::{self, Shown},
+    logs,
 };
 use crate::{
     app::App,
@@ -19,7 +18,9 @@ use crate::{
         say::{is_direct, missing},
         uuid, uuid_in,
         who::may_write_as,
+        wire_message::{ack, users_broadcast},
     },
+    told::Peer,
 };
 
 /// Requests of one socket that wait to be carried out.

@@ -18,11 +18,17 @@ use std::{
     sync::{Arc, Weak},
     time::Duration,
 };
-use tokio::time::{interval, sleep};
+use tokio::{
+    sync::broadcast::error::RecvError,
+    time::{interval, sleep},
+};
 use uuid::Uuid;
 
-use super::message::agents_broadcast;
-use crate::{app::App, eliza::say::broadcast};
+use super::logs;
+use crate::{
+    app::App,
+    eliza::{say::broadcast, wire_message::agents_broadcast},
+};
 
 /// Pause after a failure of the store.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -38,6 +44,24 @@ pub(super) fn start(app: &Arc<App>) {
     tokio::spawn(answers(Arc::downgrade(app)));
     tokio::spawn(messages(Arc::downgrade(app)));
     tokio::spawn(credentials(Arc::downgrade(app)));
+    tokio::spawn(log_lines(Arc::downgrade(app)));
+}
+
+/// Follows the log for the sockets that asked for it.
+async fn log_lines(app: Weak<App>) {
+    let by = Operator { role: OperatorRole::Operator, ..Operator::command_line() };
+    let Some(lines) = app.upgrade().map(|app| app.ops.follow_logs(&by)) else { return };
+    let Ok(mut lines) = lines else { return };
+    loop {
+        match lines.recv().await {
+            Ok(line) => {
+                let Some(app) = app.upgrade() else { return };
+                logs::tell(&app.told.all(), &line);
+            }
+            Err(RecvError::Lagged(_)) => {}
+            Err(RecvError::Closed) => return,
+        }
+    }
 }
 
 /// Whoever reads for the sockets. What a socket joined decides what it gets.

@@ -7,10 +7,12 @@ use serde_json::Value;
 use socketioxide::extract::MaybeHttpExtension;
 use uuid::Uuid;
 
-use crate::{app::App, auth::Presented, eliza::uuid_in};
+use crate::{app::App, eliza::uuid_in, presented::Presented};
 
 /// The credential that the request of a handshake has.
 pub(super) type MaybePresented = MaybeHttpExtension<Presented>;
+/// The presented credential of a handshake.
+pub(super) type Shown = Option<Presented>;
 
 /// elizaOS's refusals, to the letter.
 const NO_KEY: &str = "Invalid or missing API Key";

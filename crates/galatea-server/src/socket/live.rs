@@ -11,11 +11,12 @@ use socketioxide::extract::{Data, SocketRef};
 use std::{future::ready, sync::Arc, time::Duration};
 use tokio::{sync::watch, time::sleep};
 
-use super::{
-    Shown, handshake,
+use super::handshake::{self, Shown};
+use crate::{
+    app::App,
+    presented::Presented,
     told::{Taken, emit},
 };
-use crate::{app::App, auth::Presented};
 
 /// Pause of a reader whose connection is full. elizaOS's events of the same connection go first.
 const FULL: Duration = Duration::from_millis(250);

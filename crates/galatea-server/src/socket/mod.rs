@@ -10,8 +10,6 @@ mod follow;
 mod handshake;
 mod live;
 mod logs;
-pub(crate) mod message;
-mod told;
 
 use axum::{
     extract::{Request, State},
@@ -27,8 +25,7 @@ use socketioxide::{
 };
 use std::{sync::Arc, time::Duration};
 
-use crate::{app::App, auth, auth::Presented};
-pub(crate) use told::Told;
+use crate::{app::App, auth};
 
 /// The address of sockets, as the client of npm knows it.
 const PATH: &str = "/socket.io";
@@ -84,6 +81,3 @@ pub(crate) async fn identify(app: State<Arc<App>>, request: Request, next: Next)
     }
     next.run(request).await
 }
-
-/// The presented credential of a handshake.
-pub(crate) type Shown = Option<Presented>;

@@ -155,11 +155,11 @@ mod tests {
 
     #[test]
     fn paths_are_quoted_as_each_manager_reads_them() {
-        let unit = unit("/opt/a b/100%/galatea", "/home/ada/my bot");
+        let unit = unit("/opt/a b/100%/galatea", "/srv/ada/my bot");
         assert!(unit.contains("ExecStart=\"/opt/a b/100%%/galatea\" start\n"), "{unit}");
-        assert!(unit.contains("WorkingDirectory=/home/ada/my bot\n"), "{unit}");
-        let plist = plist("/opt/a&b/galatea", "/home/<ada>");
+        assert!(unit.contains("WorkingDirectory=/srv/ada/my bot\n"), "{unit}");
+        let plist = plist("/opt/a&b/galatea", "/srv/<ada>");
         assert!(plist.contains("<string>/opt/a&amp;b/galatea</string>"), "{plist}");
-        assert!(plist.contains("<string>/home/&lt;ada&gt;</string>"), "{plist}");
+        assert!(plist.contains("<string>/srv/&lt;ada&gt;</string>"), "{plist}");
     }
 }

@@ -5,7 +5,7 @@ use galatea_core::{
     store::{InboxItem, OutboxItem, OutboxState, StepKind, StepTexts, StepUse, Trace, TraceStep},
 };
 
-use super::{ShownStep, TraceFigures, TracedTurn, TurnTrace, end, moment};
+use super::shown::{ShownStep, TraceFigures, TracedTurn, TurnTrace, end, moment};
 
 /// Figures of a turn, and its model.
 pub(super) fn figures(item: &InboxItem, traces: &[Trace]) -> (TraceFigures, Option<String>) {

@@ -38,7 +38,7 @@ async fn move_to(from: &Store, to: &Store, scene: Scene) -> u64 {
 async fn found(store: &Store, scene: Scene, words: &str) -> Vec<MemoryId> {
     while !store.index_words().await.unwrap() {}
     let query = RecallQuery::new(Visibility::operator(scene.agent), words, 10, Timestamp(999));
-    store.recall(&query).await.unwrap().into_iter().map(|hit| hit.derived.memory.id).collect()
+    store.recall(&query).await.unwrap().into_iter().map(|hit| hit.memory.id).collect()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,7 +1,7 @@
 //! Sockets of the namespace `/`, and what they are told.
 
 use galatea_core::store::CredentialKind;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use socketioxide::{SendError, SocketError, SocketIo, extract::SocketRef, socket::Sid};
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -14,8 +14,7 @@ use tokio::{
 };
 use uuid::Uuid;
 
-use super::logs::Filters;
-use crate::auth::Presented;
+use crate::presented::Presented;
 
 /// Events that wait for one socket. elizaOS's events are not dropped: a socket whose queue is full is
 /// disconnected.
@@ -25,41 +24,44 @@ const AGAIN: Duration = Duration::from_millis(20);
 /// For how long a connection may be full.
 const FULL: Duration = Duration::from_secs(30);
 
+/// What a socket wants to see of the log: `agentName` and `level`.
+pub(crate) type Filters = Map<String, Value>;
+
 /// An event for a socket.
-pub(super) type Told1 = (&'static str, Arc<Value>);
+pub(crate) type Told1 = (&'static str, Arc<Value>);
 
 /// A socket.
-pub(super) struct Peer {
-    pub(super) id: Sid,
-    pub(super) entity: Uuid,
-    pub(super) presented: Presented,
+pub(crate) struct Peer {
+    pub(crate) id: Sid,
+    pub(crate) entity: Uuid,
+    pub(crate) presented: Presented,
     queue: mpsc::Sender<Told1>,
     gone: watch::Sender<bool>,
     /// Filters of the log that it follows; none if it follows none.
-    pub(super) logs: Mutex<Option<Filters>>,
+    pub(crate) logs: Mutex<Option<Filters>>,
 }
 
 impl Peer {
     /// Tells the socket something, after all that it was told before. One that does not read is
     /// disconnected.
-    pub(super) fn tell(&self, event: &'static str, data: Arc<Value>) {
+    pub(crate) fn tell(&self, event: &'static str, data: Arc<Value>) {
         if self.queue.try_send((event, data)).is_err() {
             self.gone.send_replace(true);
         }
     }
 
     /// Whether the request that opened the socket has a token.
-    pub(super) fn has_token(&self) -> bool {
+    pub(crate) fn has_token(&self) -> bool {
         self.presented.kind() == CredentialKind::Token
     }
 
     /// Resolves when the socket is gone.
-    pub(super) fn gone(&self) -> watch::Receiver<bool> {
+    pub(crate) fn gone(&self) -> watch::Receiver<bool> {
         self.gone.subscribe()
     }
 
     /// Ends the socket.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         self.gone.send_replace(true);
     }
 }
@@ -118,7 +120,7 @@ impl Told {
     }
 
     /// Keeps the server of sockets for as long as the process serves.
-    pub(super) fn serve(&self, io: SocketIo) {
+    pub(crate) fn serve(&self, io: SocketIo) {
         let _ = self.io.set(io);
     }
 
@@ -128,7 +130,7 @@ impl Told {
     }
 
     /// Tells every socket of a channel but one.
-    pub(super) fn tell_but(
+    pub(crate) fn tell_but(
         &self,
         channel: &str,
         but: Option<Sid>,
@@ -150,23 +152,23 @@ impl Told {
     }
 
     /// Whether a socket of this process joined a channel.
-    pub(super) fn is_joined(&self, channel: &str) -> bool {
+    pub(crate) fn is_joined(&self, channel: &str) -> bool {
         self.state().channels.contains_key(channel)
     }
 
     /// Every socket.
-    pub(super) fn all(&self) -> Vec<Arc<Peer>> {
+    pub(crate) fn all(&self) -> Vec<Arc<Peer>> {
         self.state().peers.values().cloned().collect()
     }
 
-    pub(super) fn join(&self, peer: &Peer, channel: &str) {
+    pub(crate) fn join(&self, peer: &Peer, channel: &str) {
         let mut state = self.state();
         if state.peers.contains_key(&peer.id) {
             state.channels.entry(channel.to_owned()).or_default().insert(peer.id);
         }
     }
 
-    pub(super) fn leave(&self, peer: &Peer, channel: &str) {
+    pub(crate) fn leave(&self, peer: &Peer, channel: &str) {
         let mut state = self.state();
         if let Some(ids) = state.channels.get_mut(channel) {
             ids.remove(&peer.id);
@@ -177,7 +179,7 @@ impl Told {
     }
 
     /// Adds a socket, and begins to hand over what it is told.
-    pub(super) fn add(
+    pub(crate) fn add(
         self: &Arc<Self>,
         socket: &SocketRef,
         entity: Uuid,
@@ -198,7 +200,7 @@ impl Told {
     }
 
     /// Removes a socket.
-    pub(super) fn remove(&self, id: Sid) {
+    pub(crate) fn remove(&self, id: Sid) {
         let mut state = self.state();
         if let Some(peer) = state.peers.remove(&id) {
             peer.end();
@@ -211,7 +213,7 @@ impl Told {
 }
 
 /// Whether a connection took an event.
-pub(super) enum Taken {
+pub(crate) enum Taken {
     Yes,
     /// It is full: the program reads too slowly.
     Full,
@@ -220,7 +222,7 @@ pub(super) enum Taken {
 }
 
 /// Hands one event to a connection.
-pub(super) fn emit(socket: &SocketRef, event: &str, data: &Value) -> Taken {
+pub(crate) fn emit(socket: &SocketRef, event: &str, data: &Value) -> Taken {
     match socket.emit(event, data) {
         Ok(()) => Taken::Yes,
         Err(SendError::Socket(SocketError::InternalChannelFull)) => Taken::Full,

@@ -30,7 +30,7 @@ pub(crate) fn agents_broadcast(message: &ChannelMessage, server_key: &str, serve
 }
 
 /// A message that came over a socket. Its sender gets it with the id that the program gave it.
-pub(super) fn users_broadcast(
+pub(crate) fn users_broadcast(
     message: &ChannelMessage,
     name: Option<&str>,
     server: Uuid,
@@ -54,7 +54,7 @@ pub(super) fn users_broadcast(
 }
 
 /// The confirmation that the sender of a message gets.
-pub(super) fn ack(message: &ChannelMessage, client: Option<&Value>) -> Value {
+pub(crate) fn ack(message: &ChannelMessage, client: Option<&Value>) -> Value {
     let mut told = json!({
         "messageId": message.id,
         "status": "received_by_server_and_processing",
