@@ -173,6 +173,6 @@ mod tests {
     #[test]
     fn times_are_written_as_javascript_does() {
         assert_eq!(iso(0), "1970-01-01T00:00:00.000Z");
-        assert_eq!(iso(1_790_000_000_123), "2026-09-21T13:33:20.123Z");
+        assert_eq!(iso(1_790_000_000_123), "2026-09-21T14:13:20.123Z");
     }
 }
