@@ -68,7 +68,7 @@ pub(crate) const ADD_PEOPLE: Dialects = Dialects {
              WHERE EXISTS (SELECT 1 FROM channels WHERE id = $1) ORDER BY key ON CONFLICT DO NOTHING",
     postgres: "INSERT INTO channel_people (channel_id, person, place) \
                SELECT $1, person, (SELECT coalesce(max(place), 0) FROM channel_people WHERE channel_id = $1) + n \
-               FROM unnest($2) WITH ORDINALITY list (person, n) WHERE EXISTS (SELECT 1 FROM channels WHERE id = $1) \
+               FROM unnest($2::uuid[]) WITH ORDINALITY list (person, n) WHERE EXISTS (SELECT 1 FROM channels WHERE id = $1) \
                ORDER BY n ON CONFLICT DO NOTHING",
 };
 
@@ -127,7 +127,9 @@ pub(crate) const FORGET_MESSAGES: Dialects = forget!("channel_messages", "author
 pub(crate) const FORGET_SESSIONS: Dialects = forget!("chat_sessions", "person");
 pub(crate) const FORGET_ASKED: Dialects = forget!("jobs", "person");
 /// All that a person wrote and asked here. The names of the person are still there.
-pub(crate) const FORGET: [Dialects; 3] = [FORGET_MESSAGES, FORGET_SESSIONS, FORGET_ASKED];
+pub(crate) fn forget() -> [Dialects; 3] {
+    [FORGET_MESSAGES, FORGET_SESSIONS, FORGET_ASKED]
+}
 
 #[derive(FromRow)]
 struct ServerRow {

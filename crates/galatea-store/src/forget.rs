@@ -289,7 +289,7 @@ pub(crate) fn push(
     let named = format!("%\"person\":%{entity}%");
     statements.push(TASKS.with(values![agent.0, entity.0, named]));
     // Found by the id among the names.
-    statements.extend(channel::FORGET.map(|step| step.with(values![agent.0, entity.0])));
+    statements.extend(channel::forget().map(|step| step.with(values![agent.0, entity.0])));
     statements.push(with(NAMES));
     statements.push(APPROVED.with(values![agent.0, format!("pairing:approved:{entity}")]));
     statements.push(relationship::UNLINK.with(values![agent.0, entity.0]));

@@ -98,8 +98,9 @@ macro_rules! blank_room {
 pub(crate) const BLANK_ROOM: Dialects =
     blank_room!("at >= (SELECT m.created_at FROM memories m WHERE m.id = $1) - 60000");
 /// The texts of traces whose conversation reached back to a memory.
-pub(crate) const BLANK_REACHING: Dialects =
-    blank_room!("since <= (SELECT m.created_at FROM memories m WHERE m.id = $1)");
+pub(crate) const BLANK_REACHING: Dialects = blank_room!(
+    "since <= (SELECT m.created_at FROM memories m WHERE m.id = $1) AND at >= (SELECT m.created_at FROM memories m WHERE m.id = $1) - 60000"
+);
 /// And of those that are still to be written.
 pub(crate) const BOUND_ROOM: Dialects = Dialects {
     sqlite: "INSERT INTO trace_bounds (agent_id, room_id, at) SELECT m.agent_id, m.room_id, $3 FROM memories m WHERE m.id = $1 AND m.agent_id = $2 \

@@ -80,7 +80,10 @@ async fn prompts_that_are_cut_after_a_refusal_are_told() {
         }
         answer(request)
     });
-    let _running = stage.start().await;
+    // A model whose window nobody knows: the refusal is all there is.
+    let own = stage.program().env("OPENAI_LARGE_MODEL", "mill").env("OPENAI_SMALL_MODEL", "mill");
+    let running = own.arg("start").spawn();
+    running.wait_for_line("ready in").await;
     let direct = stage.ann.direct();
     stage.ann.says(&direct, &format!("Q1 {}", "and a long story. ".repeat(800))).send();
     stage.wait_text(&direct, "A1").await;

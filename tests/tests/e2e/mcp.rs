@@ -37,7 +37,7 @@ async fn sell(Json(asked): Json<Value>) -> Response {
     let id = asked["id"].clone();
     let result = match asked["method"].as_str().unwrap_or_default() {
         "server/discover" => json!({
-            "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {}, "prompts": {} }, "ttlMs": 0, "cacheScope": "private",
+            "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": { "tools": {} }, "ttlMs": 0, "cacheScope": "private",
         }),
         "tools/list" => json!({
             "resultType": "complete", "ttlMs": 0, "cacheScope": "private",
@@ -129,7 +129,7 @@ async fn answer(State(town): State<Arc<Town>>, Json(asked): Json<Value>) -> Resp
     let id = asked["id"].clone();
     let result = match asked["method"].as_str().unwrap_or_default() {
         "initialize" => json!({
-            "protocolVersion": "2025-11-25", "capabilities": { "tools": {} }, "serverInfo": { "name": "town", "version": "1" },
+            "protocolVersion": "2025-11-25", "capabilities": { "tools": {}, "prompts": {} }, "serverInfo": { "name": "town", "version": "1" },
         }),
         "tools/list" => {
             let about = if town.poisoned.load(Ordering::SeqCst) == 0 {

@@ -75,7 +75,8 @@ fn split_command(command: &str) -> Option<(Settings, Vec<String>)> {
 fn folder() -> Home {
     let home = Home::new();
     let characters = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../characters");
-    for file in std::fs::read_dir(characters).unwrap().map(|file| file.unwrap().path()) {
+    let all = std::fs::read_dir(characters).unwrap().map(|file| file.unwrap().path());
+    for file in all.filter(|path| path.is_file()) {
         home.write(
             &format!("characters/{}", file.file_name().unwrap().to_str().unwrap()),
             &std::fs::read_to_string(&file).unwrap(),

@@ -55,7 +55,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "GAL-EMBED-OFF",
         "No page may show the chat of this server",
         "WEB_ORIGINS lists no page.",
-        "List the pages that may show it: WEB_ORIGINS=https://example.org",
+        "List the pages that may show it: WEB_ORIGINS=https://example.org.",
     ),
     Explanation::new(
         "GAL-EMBED-BUSY",
@@ -164,12 +164,6 @@ pub(super) const PAGES: &[Explanation] = &[
         "A refresh token was used twice",
         "Each is good for one use, so somebody has a copy. All access that followed from its sign-in has ended.",
         "Sign in again. If no program of yours sent it twice, change the password.",
-    ),
-    Explanation::new(
-        "GAL-AUTH-JWT",
-        "The JWT does not sign in",
-        "It has ended, is for another audience, of another issuer, or its signature does not fit its key.",
-        "Compare its claims with AUTH_JWT_ISSUER and AUTH_JWT_AUDIENCE, and the clocks of both machines.",
     ),
     Explanation::new(
         "GAL-AUTH-OIDC",

@@ -31,7 +31,7 @@ pub fn visible(written: &str, actions: &[Arc<ActionDocs>], form: AnswerForm) -> 
 
 /// True for a beginning of which nothing was read as a plan yet, although it may become one.
 fn may_be_form(text: &str) -> bool {
-    let start = text.trim_start();
+    let start = behind_thoughts(text).trim_start();
     if let Some(block) = start.strip_prefix("```") {
         let Some((kind, _)) = block.split_once('\n') else { return true };
         return matches!(
@@ -40,6 +40,13 @@ fn may_be_form(text: &str) -> bool {
         );
     }
     start.starts_with(['{', '[', '<', '`'])
+}
+
+/// The text behind thoughts that have ended.
+fn behind_thoughts(text: &str) -> &str {
+    let ends = ["</think>", "</thinking>", "</thought>", "</reasoning>"];
+    let ends = ends.into_iter().filter_map(|end| Some(text.rfind(end)? + end.len()));
+    ends.max().map_or(text, |at| &text[at..])
 }
 
 /// The text before a last `<` or `{` that begins something which is not complete yet.

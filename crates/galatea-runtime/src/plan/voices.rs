@@ -26,9 +26,8 @@ pub(super) fn cut(text: &str, talk: &Talk, repairs: &mut Repairs) -> String {
     let (mut changed, mut leads, mut in_code) = (false, true, false);
     let lines: Vec<&str> = text.split('\n').collect();
     let mut skipping = starts_with_other(&lines, talk);
-    // A list has several entries; one line alone is what another said.
-    let is_other = |line: &&&str| matches!(speaker(line, talk), Some((Voice::Other, _)));
-    let others = lines.iter().filter(is_other).count();
+    // A list has several entries, maybe in one line; one alone is what another said.
+    let others = entries(text, talk);
     let is_own = |line: &&str| matches!(speaker(line, talk), Some((Voice::Own, _)));
     let last_own = lines.iter().rposition(is_own);
     for (place, line) in lines.iter().enumerate() {
@@ -64,6 +63,16 @@ pub(super) fn cut(text: &str, talk: &Talk, repairs: &mut Repairs) -> String {
     }
     repairs.note("lines of others cut off");
     kept.join("\n").trim().to_owned()
+}
+
+/// Names of people with a colon behind them.
+fn entries(text: &str, talk: &Talk) -> usize {
+    let pieces: Vec<&str> = text.split([':', '：']).collect();
+    let named = |piece: &&&str| {
+        let name = piece.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next();
+        name.is_some_and(|name| talk.is_other(name) || talk.is_asker(name))
+    };
+    pieces[..pieces.len() - 1].iter().filter(named).count()
 }
 
 /// True if the answer repeats what another said before it goes on as the agent.

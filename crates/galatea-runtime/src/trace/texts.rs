@@ -29,16 +29,17 @@ pub(super) fn readable(raw: Vec<Raw>) -> Vec<StepTexts> {
                 ..StepTexts::default()
             },
         };
-        // The answer is worth more than the prompt, and the end of a prompt more than its middle.
+        // Answers are worth more than prompts.
         for text in texts.output.iter_mut().chain(&mut texts.input) {
             cut(text, BLOCK.min(left));
             left -= text.len().min(left);
         }
-        for block in texts.prompt.iter_mut().rev() {
-            cut(&mut block.text, BLOCK.min(left));
-            left -= block.text.len().min(left);
-        }
         out.push(texts);
+    }
+    // The end of a prompt is worth more than its middle.
+    for block in out.iter_mut().flat_map(|texts| texts.prompt.iter_mut().rev()) {
+        cut(&mut block.text, BLOCK.min(left));
+        left -= block.text.len().min(left);
     }
     out
 }

@@ -3,7 +3,7 @@
 use galatea_core::AgentId;
 use galatea_host::ops::{Operator, channel_history::NewChannelMessage, channels::DEFAULT_SERVER};
 use serde_json::{Value, json};
-use socketioxide::extract::{Data, SocketRef};
+use socketioxide::extract::{SocketRef, TryData};
 use std::{future::ready, sync::Arc};
 use tokio::sync::mpsc;
 use uuid::Uuid;
@@ -73,8 +73,9 @@ pub(super) async fn connected(
 fn listen(socket: &SocketRef, queue: &mpsc::Sender<Asked>, peer: &Arc<Peer>) {
     let on = |event: &'static str, read: fn(Value) -> Option<Asked>| {
         let (queue, peer) = (queue.clone(), Arc::downgrade(peer));
-        socket.on(event, move |Data(data): Data<Value>| {
-            if let Some(asked) = read(data)
+        socket.on(event, move |TryData(data): TryData<Value>| {
+            // Some events have no payload.
+            if let Some(asked) = read(data.unwrap_or_default())
                 && queue.try_send(asked).is_err()
                 && let Some(peer) = peer.upgrade()
             {

@@ -79,7 +79,7 @@ impl<'a, 'h> Source<'a, 'h> {
         let (mut rows, mut malformed) = (Vec::new(), false);
         let mut raw = raw.lock();
         counts.statements.fetch_add(1, Ordering::Relaxed);
-        raw.each(statement.sqlite, &args, |row| match O::of(row) {
+        raw.each(&statement.sqlite, &args, |row| match O::of(row) {
             Some(row) => rows.push(row),
             None => malformed = true,
         })

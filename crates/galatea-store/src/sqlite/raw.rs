@@ -8,7 +8,7 @@ use rusqlite::{
     types::{ToSql, ToSqlOutput, ValueRef},
 };
 use sqlx::sqlite::LockedSqliteHandle;
-use std::{borrow::Cow, fmt, marker::PhantomData};
+use std::{fmt, marker::PhantomData};
 use uuid::Uuid;
 
 /// SQLite's code of an error that has no other (`SQLITE_ERROR`).
@@ -108,7 +108,7 @@ impl<'a> Raw<'a> {
     }
 
     /// Executes a statement; how many rows it changed.
-    pub(crate) fn execute(&mut self, text: &'static str, args: &[Arg<'_>]) -> Result<u64, Refusal> {
+    pub(crate) fn execute(&mut self, text: &str, args: &[Arg<'_>]) -> Result<u64, Refusal> {
         self.each(text, args, |_| ())
     }
 
@@ -135,11 +135,11 @@ impl<'a> Raw<'a> {
     /// Executes a statement and hands over each of its rows; how many rows it changed.
     pub(crate) fn each(
         &mut self,
-        text: impl Into<Cow<'static, str>>,
+        text: &str,
         args: &[Arg<'_>],
         mut row: impl FnMut(&mut Columns<'_>),
     ) -> Result<u64, Refusal> {
-        let mut statement = self.connection.prepare_cached(&text.into())?;
+        let mut statement = self.connection.prepare_cached(text)?;
         bind(&mut statement, args)?;
         let mut rows = statement.raw_query();
         while let Some(found) = rows.next()? {

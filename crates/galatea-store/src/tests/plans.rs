@@ -46,10 +46,15 @@ const WHOLE: &[(&str, &[&str])] = &[
     ("agent::WITH_RETENTION", &["worlds"]),
     // Counts, and lists that an operator asks for.
     ("agent::AGENTS", &["agents"]),
+    ("agent::TRACES", &["traces"]),
+    ("agent::TRACE_BOUNDS", &["trace_bounds"]),
     ("audit::AUDIT", &["inbox", "outbox"]),
     ("audit::MISSING", &["connector_state"]),
     ("channel::SERVERS", &["channel_servers"]),
+    ("channel::SERVERS_OF_AGENT", &["channel_server_agents"]),
     ("chat::COUNT_JOBS", &["jobs"]),
+    ("chat::JOBS", &["jobs"]),
+    ("chat::SESSIONS", &["chat_sessions"]),
     ("count", &["memories"]),
     ("house::USERS", &["users"]),
     // Operators set few settings and create few agents; both are read at a start.
@@ -61,6 +66,11 @@ const WHOLE: &[(&str, &[&str])] = &[
     ("outbox::SELECTED", &["outbox"]),
     ("outbox::SENT_AS", &["outbox"]),
     ("inbox::OF_TURN", &["inbox"]),
+    // A person seldom goes, and traces have a bound in bytes, which is looked at now and then.
+    ("trace::BLANK_AGENT", &["traces"]),
+    ("trace::BLANK_OLD", &["traces"]),
+    ("trace::EXPIRE_BOUNDS", &["trace_bounds"]),
+    ("trace::TOO_MUCH", &["traces"]),
     // Answers are kept for a day, and a person seldom goes.
     ("record::BLANK", &["kept_answers"]),
     ("room::OF_PERSON", &["rooms", "participants"]),

@@ -101,6 +101,8 @@ fn cause(code: &str) -> Option<Cause> {
         | "GAL-DOCTOR-UNASKED"
         | "GAL-FIX-ASK"
         | "GAL-OFFLINE-SCRIPT"
+        | "GAL-AGENT-FILE"
+        | "GAL-KNOW-SOURCE"
         | "GAL-PAIR-AGENT"
         | "GAL-PAIR-INVITATIONS"
         | "GAL-PAIR-UNKNOWN" => Cause::Kind,
@@ -112,9 +114,10 @@ fn cause(code: &str) -> Option<Cause> {
 fn by_area(area: &str) -> Option<Cause> {
     Some(match area {
         "CFG" | "CHAR" | "EXPORT" | "TEST" => Cause::Configuration,
-        "API" | "AUTH" | "BLOCK" | "CHAT" | "CLUSTER" | "CONNECTOR" | "EXPLAIN" | "GRANT"
-        | "HTTP" | "MCP" | "MODEL" | "ORIGIN" | "OUTBOX" | "PLUGIN" | "SEND" | "SERVICE"
-        | "STATUS" | "TASK" | "TERM" | "TRACE" | "TURN" => Cause::Kind,
+        "API" | "APPROVAL" | "AUTH" | "BLOCK" | "CHAT" | "CLUSTER" | "CONNECTOR" | "EMBED"
+        | "EXPLAIN" | "GRANT" | "HTTP" | "MCP" | "MODEL" | "ORIGIN" | "OUTBOX" | "PLUGIN"
+        | "SEAL" | "SEND" | "SERVICE" | "SESSION" | "STATUS" | "TASK" | "TERM" | "TRACE"
+        | "TURN" | "UPLOAD" => Cause::Kind,
         _ => return None,
     })
 }

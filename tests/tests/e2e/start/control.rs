@@ -119,7 +119,7 @@ fn scenarios_run_and_one_that_fails_shows_the_difference() {
 fn a_service_is_written_for_this_folder_and_removed() {
     let home = Home::new();
     let shown = ok(&home, &["service", "install", "--dry-run"]);
-    assert!(shown.contains("galatea\" start") || shown.contains("<string>start</string>"));
+    assert!(shown.contains("\" start") || shown.contains("<string>start</string>"));
     let next = ok(&home, &["service", "install"]);
     assert!(next.contains("systemctl --user") || next.contains("launchctl"), "{next}");
     ok(&home, &["service", "uninstall"]);

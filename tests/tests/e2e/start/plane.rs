@@ -117,7 +117,8 @@ fn another_address_needs_the_public_one() {
         command.env("PUBLIC_URL", "https://bot.example.org");
         command
     });
-    let login = out(&home.run(&["login"]));
+    let mut login = home.command(&["login"]);
+    let login = out(&login.env("PUBLIC_URL", "https://bot.example.org").output().unwrap());
     assert!(login.starts_with("https://bot.example.org/login#"), "{login}");
     let ask = |host: &str| {
         let mut stream = TcpStream::connect(running.health()).unwrap();

@@ -11,7 +11,7 @@ fn shipped() -> Vec<(String, Loaded)> {
     let mut files: Vec<_> = fs::read_dir(folder)
         .unwrap()
         .map(|f| f.unwrap().path())
-        .filter(|p| !p.ends_with("README.md"))
+        .filter(|p| p.is_file() && !p.ends_with("README.md"))
         .collect();
     files.sort();
     files
