@@ -172,7 +172,7 @@ pub(super) const PAGES: &[Explanation] = &[
         "Try again; compare OIDC_ISSUER, OIDC_CLIENT_ID and the redirect address of the provider (PUBLIC_URL/api/v1/session/oidc/callback).",
     ),
     Explanation::new(
-        "GAL-AUTH-UNKNOWN",
+        "GAL-AUTH-UNINVITED",
         "The provider's user was not invited",
         "Only users that an owner invited under the name of their e-mail address may sign in.",
         "Ask an owner for an invitation.",

@@ -133,7 +133,7 @@ impl Ops {
     /// under this name.
     ///
     /// # Errors
-    /// `Unauthorized` (`GAL-AUTH-UNKNOWN`) for anybody else.
+    /// `Unauthorized` (`GAL-AUTH-UNINVITED`) for anybody else.
     pub async fn sign_in_as(
         &self,
         name: &str,
@@ -144,7 +144,7 @@ impl Ops {
         let user = users.into_iter().find(|user| user.name == name && !user.disabled);
         let user = user.ok_or_else(|| {
             Error::new(ErrorKind::Unauthorized, "no user of this name may sign in here")
-                .with_code("GAL-AUTH-UNKNOWN")
+                .with_code("GAL-AUTH-UNINVITED")
                 .with_fix("an owner invites a user whose name is the e-mail address")
         })?;
         self.begin_browser_session(&user, browser, origin).await

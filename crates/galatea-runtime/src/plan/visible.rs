@@ -94,7 +94,9 @@ mod tests {
             ("Hello there, Ada.", AnswerForm::Words),
         ] {
             let drafts = drafts(answer, form);
-            assert!(drafts.len() > 3, "{answer}: {drafts:?}");
+            // A plan in a code block is read once it is whole.
+            let least = if answer.starts_with("```") { 0 } else { 3 };
+            assert!(drafts.len() > least, "{answer}: {drafts:?}");
             for draft in &drafts {
                 assert!("Hello there, Ada.".starts_with(draft.as_str()), "{answer}: {draft:?}");
             }

@@ -3,9 +3,8 @@
 
 use galatea_core::{Error, Result};
 use parking_lot::Mutex;
-use sqlx::{Connection, PgConnection, postgres::PgArguments, query_with};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, postgres::PgArguments, query_with};
 use std::{
-    borrow::Cow,
     collections::HashSet,
     sync::{
         Arc,
@@ -345,14 +344,15 @@ async fn carry_out(
     let counted = counted.unwrap_or(statements.len().saturating_sub(1));
     let mut hits = 0;
     for (n, statement) in statements.iter().enumerate() {
-        // A write is known at compile time; nothing to do in this dialect is an empty text.
-        let Cow::Borrowed(text) = statement.postgres else { continue };
-        if text.is_empty() {
+        // Nothing to do in this dialect is an empty text.
+        if statement.postgres.is_empty() {
             continue;
         }
         let arguments: PgArguments =
             statement.postgres_arguments().map_err(|e| sqlx::Error::Encode(e.into()))?;
-        let done = query_with(text, arguments).execute(&mut *connection).await?;
+        let done = query_with(AssertSqlSafe(statement.postgres.clone()), arguments)
+            .execute(&mut *connection)
+            .await?;
         if n == counted {
             hits = done.rows_affected();
         }
