@@ -147,7 +147,7 @@ pub fn of_elizaos(text: &str, salt: Option<&str>) -> Option<SecretString> {
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {
-    if text.len() % 2 != 0 || !text.is_ascii() {
+    if !text.len().is_multiple_of(2) || !text.is_ascii() {
         return None;
     }
     let pairs = text.as_bytes().chunks(2);

@@ -65,7 +65,7 @@ pub async fn a_refresh_token_is_taken_once(store: Arc<dyn Store>) {
     let roles = [(AgentId::fresh(), OperatorRole::Operator)];
     let ada = User { agents: roles.into(), ..user("ada", OperatorRole::Viewer) };
     assert!(store.add_user(&ada).await.unwrap());
-    assert_eq!(store.users().await.unwrap(), [ada.clone()]);
+    assert_eq!(store.users().await.unwrap(), std::slice::from_ref(&ada));
     let token = |name: &str| Credential {
         name: name.to_owned(),
         ..credential(&ada, CredentialKind::Refresh, Some(100))

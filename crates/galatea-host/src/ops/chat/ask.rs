@@ -1,10 +1,10 @@
 //! Waits for what becomes of a message: its answer, or why there is none.
 
 use galatea_core::{
-    Decision, MemoryId, Result, TurnId,
+    Decision, DeliveryId, MemoryId, Result, TurnId,
     store::{InboxItem, InboxState},
 };
-use std::{sync::Arc, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 use tokio::time::{Instant, timeout_at};
 
 use super::{
@@ -85,6 +85,9 @@ impl Chat {
             until: Instant::now() + patience,
             // Some may have been answered before.
             look: Look::Known,
+            shown: Vec::new(),
+            ready: VecDeque::new(),
+            seq: 0,
         }
     }
 }
@@ -98,6 +101,12 @@ pub struct Waiting {
     outcomes: Vec<Outcome>,
     until: Instant,
     look: Look,
+    /// Parts that were returned.
+    shown: Vec<DeliveryId>,
+    /// Parts that the store has, and of which no event came yet.
+    ready: VecDeque<ChatEvent>,
+    /// Number of the last event.
+    seq: i64,
 }
 
 /// Messages to look at in the store, before the next event.
@@ -120,7 +129,13 @@ impl Waiting {
     /// Failures of the store.
     pub async fn next(&mut self) -> Result<Option<ChatEvent>> {
         loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Ok(Some(event));
+            }
             self.look_at().await?;
+            if !self.ready.is_empty() {
+                continue;
+            }
             if self.open.is_empty() || Instant::now() >= self.until {
                 return Ok(None);
             }
@@ -130,8 +145,18 @@ impl Waiting {
                 continue;
             };
             let event = event?;
-            if let Some(ChatEvent::Decided { memory, .. }) = &event {
-                self.look = Look::One(*memory);
+            match &event {
+                Some(ChatEvent::Decided { memory, seq, .. }) => {
+                    (self.look, self.seq) = (Look::One(*memory), *seq);
+                }
+                Some(ChatEvent::Message { message, seq }) => {
+                    self.seq = *seq;
+                    if self.shown.contains(&message.id) {
+                        continue;
+                    }
+                    self.shown.push(message.id);
+                }
+                _ => {}
             }
             return Ok(event);
         }
@@ -169,6 +194,15 @@ impl Waiting {
         for one in selected {
             if let Some(outcome) = self.chat.outcome(one).await? {
                 self.open.retain(|other| other.memory != one.memory);
+                // The events of another process come later than its rows.
+                let all = if matches!(look, Look::All) { &*outcome.messages } else { &[] };
+                for message in all {
+                    if !self.shown.contains(&message.id) {
+                        self.shown.push(message.id);
+                        let message = Box::new(message.clone());
+                        self.ready.push_back(ChatEvent::Message { seq: self.seq, message });
+                    }
+                }
                 self.outcomes.push(outcome);
             }
         }
