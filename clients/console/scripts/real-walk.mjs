@@ -216,7 +216,8 @@ export async function walk({ program, telegram, model, page, visit, picture, ste
       };
       await take('live');
       await question.click();
-      await other.getByRole('link', { name: 'Open full trace' }).click();
+      // A narrow page opens the trace itself.
+      if (width > 768) await other.getByRole('link', { name: 'Open full trace' }).click();
       await other.locator('.wf-row').first().waitFor();
       await take('trace');
       for (const path of ['/agents', '/settings', '/chat']) {
