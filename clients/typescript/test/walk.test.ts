@@ -276,7 +276,13 @@ const WALK: Record<Operation, Step> = {
   },
   askDocuments: async (w) => {
     const body = { agent: await agent(w), query: 'When does the guided tour begin?' };
-    assert.match((await read(w.galatea.api.POST('/api/v1/knowledge/search', { body }))).items[0]?.text ?? '', /eleven/);
+    let text = '';
+    // A document that has just become ready is found a moment later.
+    for (let i = 0; i < 25 && !text; i += 1) {
+      text = (await read(w.galatea.api.POST('/api/v1/knowledge/search', { body }))).items[0]?.text ?? '';
+      if (!text) await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    assert.match(text, /eleven/);
   },
   removeDocument: async (w) => {
     const found = (await read(w.galatea.api.GET('/api/v1/knowledge'))).items.find((row) => row.removable);
