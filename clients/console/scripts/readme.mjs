@@ -32,20 +32,23 @@ const take = async (name) => {
   console.log(`docs/pictures/${name}.png: ${Math.round(picture.length / 1000)} KB`);
   if (picture.length > MOST) process.exitCode = 1;
 };
-await tab.goto(await program.link());
-await tab.getByText('following').first().waitFor();
-const dismiss = tab.getByRole('button', { name: 'Dismiss the first steps' });
-if (await dismiss.count()) await dismiss.click();
-await tab.locator('.row', { hasText: 'guided tour on Monday' }).click();
-await tab.locator('.detail .wf-row').first().waitFor();
-await take('live');
-await tab.getByRole('link', { name: 'Open full trace' }).click();
-// The step of the model is open from the start; the list is moved to it.
-await tab.getByRole('tab', { name: 'Prompt' }).waitFor();
-await tab.locator('.wf-row').first().hover();
-await tab.mouse.wheel(0, 360);
-await tab.locator('.wf-row', { hasText: 'model' }).first().waitFor();
-await take('trace');
-await browser.close();
-await stop();
-program.remove();
+try {
+  await tab.goto(await program.link());
+  await tab.getByText('following').first().waitFor();
+  const dismiss = tab.getByRole('button', { name: 'Dismiss the first steps' });
+  if (await dismiss.count()) await dismiss.click();
+  await tab.locator('.row', { hasText: 'guided tour on Monday' }).click();
+  await tab.locator('.detail .wf-row').first().waitFor();
+  await take('live');
+  await tab.getByRole('link', { name: 'Open full trace' }).click();
+  // The step of the model is open from the start; the list is moved to it.
+  await tab.getByRole('tab', { name: 'Prompt' }).waitFor();
+  await tab.locator('.wf-row').first().hover();
+  await tab.mouse.wheel(0, 360);
+  await tab.locator('.wf-row', { hasText: 'model' }).first().waitFor();
+  await take('trace');
+} finally {
+  await browser.close();
+  await stop();
+  program.remove();
+}
