@@ -41,7 +41,14 @@ const POLL_MS = 2_000;
 /** A Bot API that knows one token. `say` lets a person write; `sent` holds what the bot wrote. */
 export async function fakeTelegram(token = '424242:AAFakeTokenOfTheWalkThroughTheConsole') {
   const id = Number(token.split(':')[0]);
-  const bot = { id, is_bot: true, first_name: 'Acme Helper', username: 'acme_helper_bot', can_join_groups: true };
+  const bot = {
+    id,
+    is_bot: true,
+    first_name: 'Acme Helper',
+    username: 'acme_helper_bot',
+    can_join_groups: true,
+    can_read_all_group_messages: true,
+  };
   const updates = [];
   const sent = [];
   const state = { refuse: null };

@@ -63,6 +63,7 @@ export async function walk({ program, telegram, model, page, visit, picture, ste
     await tab.locator('.bubble.agent[data-state=done]').first().waitFor();
     expect((await tab.locator('.bubble.person').count()) === 1, 'the own message is there twice');
     expect((await tab.locator('.bubble.agent').count()) === 1, 'the answer is there twice');
+    await tab.locator('.chat-rooms [aria-current=page]', { hasText: 'hello' }).waitFor();
     await picture(tab, 'chat');
   });
   await step('its trace says why it was answered', tab, async () => {
@@ -197,6 +198,35 @@ export async function walk({ program, telegram, model, page, visit, picture, ste
       await see(text);
       if ((await tab.getByText('does not offer').count()) > 0) complain(`${path}: a part is not offered`);
       await picture(tab, `view${path.replace(/\W+/g, '-')}`);
+    });
+  for (const [theme, width] of [
+    ['dark', 1440],
+    ['light', 390],
+    ['dark', 390],
+  ])
+    await step(`the main views, ${theme}, ${width} px`, tab, async () => {
+      const other = await page({ theme, width });
+      await visit(other, await program.link());
+      const question = other.locator('.row', { hasText: 'When do you open on Sunday?' });
+      await question.waitFor();
+      const take = async (name) => {
+        const wide = await other.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+        if (wide > 0) complain(`${name}, ${theme}, ${width} px: ${wide} px stick out`);
+        await picture(other, `${name}-${theme}-${width}`);
+      };
+      await take('live');
+      await question.click();
+      // A narrow page opens the trace itself.
+      if (width > 768) await other.getByRole('link', { name: 'Open full trace' }).click();
+      await other.locator('.wf-row').first().waitFor();
+      await take('trace');
+      for (const path of ['/agents', '/settings', '/chat']) {
+        await visit(other, path);
+        if (path === '/chat') await other.locator('.chat-rooms a', { hasText: 'hello' }).click();
+        await other.waitForTimeout(300);
+        await take(path.slice(1));
+      }
+      await other.context().close();
     });
   await step('an agent is paused and runs again', tab, async () => {
     await visit(tab, '/agents');

@@ -62,7 +62,9 @@ export function Shell({ children, onLocale }: { children: ReactNode; onLocale: (
   const items = attention.data?.items ?? [];
   const dead = items.find((item) => item.kind === 'dead')?.count ?? 0;
   const all = agents.data?.items ?? [];
-  const answering = all.filter((agent) => agent.state === 'running').length;
+  // An agent with a fault at one of its connectors answers all the same.
+  const answering = all.filter((agent) => ['running', 'degraded'].includes(agent.state)).length;
+  const well = all.length > 0 && all.every((agent) => agent.state === 'running');
   useKeys({
     'mod k': () => setOpen('palette'),
     '?': () => setOpen('keys'),
@@ -86,7 +88,7 @@ export function Shell({ children, onLocale }: { children: ReactNode; onLocale: (
         {agents.data && (
           <Link href="/agents" className="answering num">
             <StateChip
-              state={answering === all.length && all.length > 0 ? 'replied' : 'degraded'}
+              state={well ? 'replied' : 'degraded'}
               text={all.length === 0 ? t('no agent') : t('{a} of {n} answering', { a: answering, n: all.length })}
             />
           </Link>

@@ -103,7 +103,7 @@ export default function Agents() {
               <div className="figures small wide">
                 <Figure
                   value={count(agent.turnsToday)}
-                  label={t('turns today')}
+                  label={t('answers today')}
                   href={`/traces?q=${encodeURIComponent(agent.name)}`}
                 />
                 <Figure value={money(agent.costToday)} label={t('cost today')} href="/usage" />

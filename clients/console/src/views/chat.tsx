@@ -31,6 +31,9 @@ export default function Chat() {
   const all = agents.data?.items ?? [];
   const agent = all.find((a) => a.id === params.agent) ?? all[0];
   const room = params.room ?? NEW_ROOM;
+  // A new room has an id once its first message is stored; the conversation goes on in its place.
+  const [fresh, setFresh] = useState<{ n: number; room?: string }>({ n: 0 });
+  const current = room === NEW_ROOM ? (fresh.room ?? NEW_ROOM) : room;
   return (
     <div className="page">
       <PageHead
@@ -61,7 +64,11 @@ export default function Chat() {
         {agent && (
           <div className="chat">
             <nav className="chat-rooms" aria-label={t('Rooms')}>
-              <Link href={`/chat/${agent.id}`} aria-current={room === NEW_ROOM ? 'page' : undefined}>
+              <Link
+                href={`/chat/${agent.id}`}
+                aria-current={current === NEW_ROOM ? 'page' : undefined}
+                onClick={() => setFresh(({ n }) => ({ n: n + 1 }))}
+              >
                 + {t('New room')}
               </Link>
               {(rooms.data?.items ?? [])
@@ -70,14 +77,19 @@ export default function Chat() {
                   <Link
                     key={r.id}
                     href={`/chat/${agent.id}/${r.id}`}
-                    aria-current={room === r.id ? 'page' : undefined}
+                    aria-current={current === r.id ? 'page' : undefined}
                     title={r.name}
                   >
                     {r.name}
                   </Link>
                 ))}
             </nav>
-            <Conversation key={`${agent.id}/${room}`} agent={agent} room={room} />
+            <Conversation
+              key={`${agent.id}/${room}/${room === NEW_ROOM ? fresh.n : ''}`}
+              agent={agent}
+              room={room}
+              onStored={(id) => room === NEW_ROOM && setFresh(({ n }) => ({ n, room: id }))}
+            />
           </div>
         )}
       </StateView>
@@ -133,7 +145,9 @@ export function hear(rows: Message[], heard: Heard, mine: string, theirs: string
   }
 }
 
-function Conversation({ agent, room }: { agent: Agent; room: string }) {
+type ConversationProps = { agent: Agent; room: string; onStored: (room: string) => void };
+
+function Conversation({ agent, room, onStored }: ConversationProps) {
   const client = useQueryClient();
   const [filters, setFilters] = useFilters();
   const history = useOne<Paged<Message>>(room === NEW_ROOM ? null : `rooms/${room}/messages`);
@@ -196,9 +210,10 @@ function Conversation({ agent, room }: { agent: Agent; room: string }) {
     abort.current = control;
     try {
       const attachments = await Promise.all(files.map(attachment));
-      await say({ agent: agent.id, room: roomId, text, clientId, attachments }, control.signal, (heard) =>
-        setSent((all) => hear(all, heard, mine, theirs)),
-      );
+      await say({ agent: agent.id, room: roomId, text, clientId, attachments }, control.signal, (heard) => {
+        if (heard.event === 'accepted') onStored(heard.room);
+        setSent((all) => hear(all, heard, mine, theirs));
+      });
       setSent((all) =>
         all.map((m) =>
           m.from === 'agent' && (m.state === 'thinking' || m.state === 'streaming') ? { ...m, state: 'done' } : m,

@@ -88,8 +88,13 @@ function Form({ id, character }: { id: string; character: Character }) {
   const { toast } = useOverlay();
   const remarks = useRemarks(draft);
   const changes = useMemo(() => differences(character.body, draft), [character.body, draft]);
+  // The form is made anew for the saved version, so the message does not wait for the form.
   const save = useAction(
-    (body: Draft) => call<Character>('PUT', `characters/${id}`, body, { etag: character.etag }),
+    async (body: Draft) => {
+      const saved = await call<Character>('PUT', `characters/${id}`, body, { etag: character.etag });
+      toast(t('Saved v{n}. The next turn uses it.', { n: saved.version }));
+      return saved;
+    },
     ['characters', 'agents'],
   );
   const json = filters.form === 'json';
@@ -224,14 +229,7 @@ function Form({ id, character }: { id: string; character: Character }) {
             <Button
               kind="primary"
               busy={save.isPending}
-              onClick={() =>
-                save.mutate(draft, {
-                  onSuccess: (saved) => {
-                    setSaving(false);
-                    toast(t('Saved v{n}. The next turn uses it.', { n: saved.version }));
-                  },
-                })
-              }
+              onClick={() => save.mutate(draft, { onSuccess: () => setSaving(false) })}
             >
               {t('Save character')}
             </Button>

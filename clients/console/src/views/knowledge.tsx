@@ -1,13 +1,23 @@
 // Knowledge: what can it quote?
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { call, type Document, faultOf, type Paged, type Passage, useAction, useList } from '../data';
 import { t } from '../i18n';
 import { bytes } from '../lib/format';
 import { Bar, Button, ErrorNote, PageHead, RoleGate, StateChip, StateView, TextField, Upload, useOverlay } from '../ui';
 
+const LOOK_MS = 2_000;
+
 export default function Knowledge() {
   const query = useList<Document>('knowledge');
   const { toast, fail, confirm } = useOverlay();
+  const { refetch } = query;
+  const unfinished = query.items.some((d) => !['ready', 'failed'].includes(d.state));
+  // No event says that a document is ready: the list is asked while one is not.
+  useEffect(() => {
+    if (!unfinished) return;
+    const timer = setInterval(() => document.hidden || refetch(), LOOK_MS);
+    return () => clearInterval(timer);
+  }, [unfinished, refetch]);
   const upload = useAction(
     (file: File) => call('POST', 'knowledge', file, { params: { name: file.name } }),
     ['knowledge'],

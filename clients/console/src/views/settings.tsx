@@ -33,6 +33,20 @@ const ORIGINS: Record<string, string> = {
   default: msg('default'),
 };
 
+/** Groups of settings that are about models, as the server names them. */
+const MODELS = new Set([
+  'Models',
+  'OpenAI and compatible servers',
+  'Anthropic',
+  'OpenRouter',
+  'Google',
+  'Groq',
+  'xAI',
+  'Mistral',
+  'Ollama',
+  'Sampling',
+]);
+
 export default function Settings() {
   const [filters, setFilters] = useFilters();
   const tab = filters.tab ?? 'all';
@@ -64,7 +78,7 @@ export default function Settings() {
         ]}
       />
       {filters.connect && <Connect kind="model" onClose={() => setFilters({ connect: null })} />}
-      {(tab === 'all' || tab === 'models') && <Values group={tab === 'models' ? 'Models' : undefined} />}
+      {(tab === 'all' || tab === 'models') && <Values only={tab === 'models' ? MODELS : undefined} />}
       <div className="scroll-page" hidden={tab === 'all' || tab === 'models'}>
         {tab === 'health' && <Health />}
         {tab === 'plugins' && <Extensions />}
@@ -75,12 +89,12 @@ export default function Settings() {
   );
 }
 
-function Values({ group }: { group?: string }) {
+function Values({ only }: { only?: Set<string> }) {
   const [filters, setFilters] = useFilters();
   const query = useOne<Paged<Setting>>('settings');
   const words = filters.q ?? '';
   const items = (query.data?.items ?? []).filter(
-    (s) => (!group || s.group === group) && (!words || fits(words, s.key, s.text, s.group)),
+    (s) => (!only || only.has(s.group)) && (!words || fits(words, s.key, s.text, s.group)),
   );
   const groups = [...new Set(items.map((s) => s.group))];
   return (

@@ -103,8 +103,8 @@ async function asked(step: Extract<LoginStep, { type: 'user_input' }>): Promise<
       return { type: 'complete', id: 'done', title: t('Connected'), account: agent.name, said: text };
     } catch (error) {
       last = error as Error;
-      // The agents are made anew with the key; until then nothing of them answers.
-      if (!(error instanceof Problem) || ![0, 404, 409, 503].includes(error.status)) break;
+      // The agents are made anew with the key; until then they are not found. 503 is the model's refusal.
+      if (!(error instanceof Problem) || ![0, 404, 409].includes(error.status)) break;
     }
   }
   return { ...step, fault: last ? faultOf(last) : { code: 'GAL-CONSOLE', title: t('No agent runs') } };

@@ -6,12 +6,15 @@ import { type Asked, byId, each, type Handlers, type S, shaped, text } from './a
 /** Bytes of a piece of an upload: the server takes bodies of 4 MB. */
 const PIECE = 1 << 20;
 
+/** The name under which the file was given; the title comes from its first heading and changes. */
+const fileOf = (source: string) => source.split(/[\\/]/).at(-1) ?? '';
+
 function document(row: S['DocumentView']): Document {
   const made = shaped<Document>(row, 'usedThisWeek');
   if (made) return made;
   return {
     id: row.id,
-    name: row.title || row.source,
+    name: fileOf(row.source) || row.title,
     pieces: row.pieces,
     size: row.size,
     state: row.state as Document['state'],
