@@ -184,7 +184,7 @@ fn settled(draft: &str) -> &str {
         (matches!(c, '.' | '!' | '?' | '…') && next.is_whitespace() || c == '\n')
             .then_some(at + c.len_utf8())
     };
-    let end = draft.char_indices().filter_map(ends).last().unwrap_or(0);
+    let end = draft.char_indices().filter_map(ends).next_back().unwrap_or(0);
     draft.get(..end).unwrap_or_default().trim_end()
 }
 

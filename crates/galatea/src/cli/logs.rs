@@ -48,15 +48,17 @@ impl Logs {
             return Ok(ExitCode::SUCCESS);
         }
         self.print(context, &first, &mut last);
-        while self.follow {
+        if !self.follow {
+            return Ok(ExitCode::SUCCESS);
+        }
+        loop {
             tokio::select! {
-                _ = tokio::signal::ctrl_c() => break,
+                _ = tokio::signal::ctrl_c() => return Ok(ExitCode::SUCCESS),
                 () = tokio::time::sleep(LOOK) => {}
             }
             let lines = self.read(api, last).await?;
             self.print(context, &lines, &mut last);
         }
-        Ok(ExitCode::SUCCESS)
     }
 
     async fn read(&self, api: &LocalApi, after: Option<u64>) -> Result<Vec<Value>> {
