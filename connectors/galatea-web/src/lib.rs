@@ -1,7 +1,7 @@
 //! The web connector: conversations over the program's own server, such as the console's chat, the
 //! chat script of a page, elizaOS's sockets, and clients of OpenAI's and Anthropic's interfaces.
 //!
-//! Whoever is written to reads the answer from the store, so the commit of an answer is its delivery:
+//! The recipient reads the answer from the store. The commit of an answer is therefore its delivery:
 //! nothing is sent, there is no login, and every process takes messages in.
 
 mod config;

@@ -38,7 +38,7 @@ impl SendHandler for Sender {
     }
 
     async fn fetch(&self, media: &Media, limit: usize) -> Result<Vec<u8>> {
-        // Nothing is fetched from elsewhere in the name of whoever wrote a link.
+        // The server follows no link on behalf of its author.
         if !media.url.starts_with("data:") {
             return Err(Error::invalid("links of messages are not opened"));
         }

@@ -118,7 +118,7 @@ impl TaskWorker for PostWorker {
     async fn run(&self, context: &TaskContext<'_>) -> Result<TaskOutcome> {
         match context.task.entity_id {
             Some(person) if !may_still(context, person)? => {
-                // Who asked has no right to it any more.
+                // The person who asked has lost the right to it.
                 Ok(TaskOutcome { done: true, ..TaskOutcome::default() })
             }
             _ => Ok(TaskOutcome::default()

@@ -1,5 +1,5 @@
 //! The namespace `/live`: numbered events for dashboards. A program that was away goes on after the last
-//! number that it saw, in any process. One that reads slowly falls behind, and is told when events are gone.
+//! number that it saw, in any process. A slow reader falls behind, and is told when events are gone.
 
 use galatea_core::store::LiveEvent;
 use galatea_host::ops::{

@@ -1,4 +1,4 @@
-//! Messages of a conversation and what became of them.
+//! Messages of a conversation, and the outcome of each.
 
 use galatea_core::{Button, Decision};
 use galatea_host::ops::chat::{ChatMessage, Heard, Outcome};
